@@ -94,7 +94,7 @@ static int add_debug_unit(void *ctx, const struct debug_unit *unit, struct err *
 	struct builder *b = ctx;
 
 	if (unit->types && !add_unit_types(b, unit))
-		return err_set(err, ERR_MEMORY, "out of memory for types");
+		return err_no_memory(err);
 	return flat_add_unit(&b->flat, unit, err);
 }
 
@@ -398,11 +398,8 @@ static int write_answer(struct answer *a, struct builder_rows *rows, struct err 
 	a->function_of_name = new_none_array(2 * a->b->text.strings.count);
 	if (!a->file_id || !a->function_of_name)
 		return err_no_memory(err);
-	rc = builder_rows_init(rows, a->b, err);
-	if (!rc)
-		rc = builder_rows_each(rows, find_home, a, err);
-	if (rc)
-		return rc;
+	TRY(builder_rows_init(rows, a->b, err));
+	TRY(builder_rows_each(rows, find_home, a, err));
 	/* The walk above added the nodes of symbols, so node_count is final. */
 	a->node_id = new_none_array(a->b->flat.node_count);
 	if (!a->node_id)

@@ -134,7 +134,6 @@ static int add_functions(struct work *w, struct err *err)
 		while (pos < s->end) {
 			const struct unit_line *l;
 			uint64_t end = s->end;
-			int rc;
 
 			while (at < w->lines.count && w->lines.all[at].end <= pos)
 				at++;
@@ -151,9 +150,7 @@ static int add_functions(struct work *w, struct err *err)
 			} else if (l && l->start < end) {
 				end = l->start;
 			}
-			rc = add_flat_row(w, FLAT_FUNCTION, pos, end, &row, err);
-			if (rc)
-				return rc;
+			TRY(add_flat_row(w, FLAT_FUNCTION, pos, end, &row, err));
 			pos = end;
 		}
 	}
@@ -175,13 +172,10 @@ static int add_orphan(struct work *w, uint64_t start, uint64_t end, const struct
 		const struct interval_span *c = i < w->covered.count ? &w->covered.spans[i] : NULL;
 		bool inside = c && c->start <= start;
 		uint64_t edge = !c ? end : inside ? c->end : c->start;
-		int rc;
 
 		if (edge > end)
 			edge = end;
-		rc = add_flat_row(w, inside ? FLAT_LINES : FLAT_STRAY, start, edge, &row, err);
-		if (rc)
-			return rc;
+		TRY(add_flat_row(w, inside ? FLAT_LINES : FLAT_STRAY, start, edge, &row, err));
 		start = edge;
 		i += inside;
 	}
@@ -206,12 +200,8 @@ static int add_orphans(struct work *w, struct err *err)
 				at < w->scopes.count ? &w->scopes.spans[at] : NULL;
 			uint64_t end = s && s->start < l->end ? s->start : l->end;
 
-			if (pos < end) {
-				int rc = add_orphan(w, pos, end, l, err);
-
-				if (rc)
-					return rc;
-			}
+			if (pos < end)
+				TRY(add_orphan(w, pos, end, l, err));
 			if (end == l->end)
 				break;
 			pos = s->end;
@@ -243,7 +233,6 @@ static int add_hidden(struct work *w, struct err *err)
 static int flatten_unit(struct work *w, struct err *err)
 {
 	const struct debug_unit *u = w->unit;
-	int rc;
 
 	w->node_of = malloc((u->scope_count + 1) * sizeof(*w->node_of));
 	if (!w->node_of)
@@ -258,16 +247,12 @@ static int flatten_unit(struct work *w, struct err *err)
 	for (size_t i = 0; i < u->range_count; i++)
 		if (!interval_overlay_add(&w->covered, u->ranges[i].start, u->ranges[i].end, 0, 0))
 			return err_no_memory(err);
-	rc = interval_overlay_flatten(&w->scopes, err);
-	if (!rc)
-		rc = interval_overlay_flatten(&w->covered, err);
-	if (!rc)
-		rc = unit_lines_make(&w->lines, u, &w->f->code, &w->scopes, err);
-	if (!rc)
-		rc = add_functions(w, err);
-	if (!rc)
-		rc = add_hidden(w, err);
-	return rc ? rc : add_orphans(w, err);
+	TRY(interval_overlay_flatten(&w->scopes, err));
+	TRY(interval_overlay_flatten(&w->covered, err));
+	TRY(unit_lines_make(&w->lines, u, &w->f->code, &w->scopes, err));
+	TRY(add_functions(w, err));
+	TRY(add_hidden(w, err));
+	return add_orphans(w, err);
 }
 
 int flat_add_unit(struct flat *f, const struct debug_unit *unit, struct err *err)

@@ -60,10 +60,8 @@ int merge_flat(struct flat *to, struct debug_text *to_text, struct flat *from,
 {
 	_cleanup_(ids_done) struct ids ids = {0};
 	uint32_t first_node = (uint32_t)to->node_count;
-	int rc = merge_text(to_text, from_text, &ids, err);
 
-	if (rc)
-		return rc;
+	TRY(merge_text(to_text, from_text, &ids, err));
 	if (!reserve_flat(to, from))
 		return err_no_memory(err);
 	for (size_t i = 0; i < from->piece_count; i++) {

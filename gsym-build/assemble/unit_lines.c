@@ -127,10 +127,8 @@ static int add_line_rows(struct work *w, const struct sequence *s, uint64_t star
 	for (size_t i = low ? low - 1 : 0; i + 1 < s->count && rows[i].vaddr < end; i++) {
 		uint64_t from = rows[i].vaddr > start ? rows[i].vaddr : start;
 		uint64_t to = rows[i + 1].vaddr < end ? rows[i + 1].vaddr : end;
-		int rc = add_line_span(w, from, to, &rows[i], err);
 
-		if (rc)
-			return rc;
+		TRY(add_line_span(w, from, to, &rows[i], err));
 	}
 	return 0;
 }
@@ -199,34 +197,32 @@ static int make_lines(struct work *w, struct err *err)
 {
 	const struct debug_unit *u = w->unit;
 	_cleanup_(freep) struct sequence *tmp = NULL;
-	struct interval_overlay p = INTERVAL_OVERLAY_INIT(SIZE_MAX);
+	_cleanup_(interval_overlay_done) struct interval_overlay p =
+		INTERVAL_OVERLAY_INIT(SIZE_MAX);
 	size_t first = 0;
-	int rc = 0;
 
-	for (size_t i = 0; i < u->row_count && !rc; i++) {
+	for (size_t i = 0; i < u->row_count; i++) {
 		if (!u->rows[i].end)
 			continue;
-		rc = add_line_sequence(w, first, i + 1 - first, err);
+		TRY(add_line_sequence(w, first, i + 1 - first, err));
 		first = i + 1;
 	}
-	if (rc || !w->sequence_count)
-		return rc;
+	if (!w->sequence_count)
+		return 0;
 	tmp = malloc((w->sequence_count / 2 + 1) * sizeof(*tmp));
 	if (!tmp)
 		return err_no_memory(err);
 	sort_sequences(w->sequences, tmp, w->sequence_count);
 	order_folded(w);
-	for (size_t i = 0; i < w->sequence_count && !rc; i++)
+	for (size_t i = 0; i < w->sequence_count; i++)
 		if (!interval_overlay_add(&p, w->sequences[i].low, w->sequences[i].high,
 					  w->sequence_count - i, (uint32_t)i))
-			rc = err_no_memory(err);
-	if (!rc)
-		rc = interval_overlay_flatten(&p, err);
-	for (size_t i = 0; i < p.count && !rc; i++)
-		rc = add_line_rows(w, &w->sequences[p.spans[i].value], p.spans[i].start,
-				   p.spans[i].end, err);
-	interval_overlay_done(&p);
-	return rc;
+			return err_no_memory(err);
+	TRY(interval_overlay_flatten(&p, err));
+	for (size_t i = 0; i < p.count; i++)
+		TRY(add_line_rows(w, &w->sequences[p.spans[i].value], p.spans[i].start,
+				  p.spans[i].end, err));
+	return 0;
 }
 
 int unit_lines_make(struct unit_lines *lines, const struct debug_unit *unit,

@@ -46,6 +46,12 @@ static uint64_t or_default(uint64_t v, uint64_t constant)
 	return v ? v : constant;
 }
 
+static void close_pipe(int (*ends)[2])
+{
+	closep(&(*ends)[0]);
+	closep(&(*ends)[1]);
+}
+
 static int start_worker(struct worker *w, const struct table_request *req,
 			const struct worker_extra *extra, const struct worker_request *request,
 			struct err *err)
@@ -53,52 +59,38 @@ static int start_worker(struct worker *w, const struct table_request *req,
 	_cleanup_(worker_files_done) struct worker_files p;
 	char found[LIMIT_PATH_LEN];
 	const char *path = req->worker_path;
-	int to[2], from[2], rc = 0;
+	_cleanup_(close_pipe) int to[2] = {-1, -1}, from[2] = {-1, -1};
+	int rc;
 
 	worker_files_init(&p);
 	if (!path) {
-		rc = libexec_find(extra->program->file, found, err);
-		if (rc)
-			return rc;
+		TRY(libexec_find(extra->program->file, found, err));
 		path = found;
 	}
-	if (pipe2(to, O_CLOEXEC))
+	if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))
 		return err_sys(err, errno, "pipe");
-	if (pipe2(from, O_CLOEXEC)) {
-		close(to[0]);
-		close(to[1]);
-		return err_sys(err, errno, "pipe");
-	}
-	w->reply_fd = from[0];
+	w->reply_fd = TAKE_FD(from[0]);
 	/* The request fits into an empty pipe, so this does not wait. */
 	if (write(to[1], request, sizeof(*request)) != (ssize_t)sizeof(*request))
-		rc = err_sys(err, errno, "request to the worker");
-	if (!rc)
-		rc = worker_files_pass(&p, WORKER_FD_REQUEST, to[0], err);
-	if (!rc)
-		rc = worker_files_pass(&p, WORKER_FD_REPLY, from[1], err);
-	if (!rc)
-		rc = worker_files_pass_read_only(&p, WORKER_FD_INPUT, req->input_fd, err);
-	if (!rc && req->output_fd >= 0)
-		rc = worker_files_pass(&p, WORKER_FD_OUTPUT, req->output_fd, err);
-	if (!rc && request->has_executable)
-		rc = worker_files_pass_read_only(&p, WORKER_FD_STRIPPED, req->executable_fd, err);
-	if (!rc && extra->table_fd >= 0)
-		rc = worker_files_pass_read_only(&p, WORKER_FD_TABLE, extra->table_fd, err);
-	if (!rc && request->wants_missing)
-		rc = worker_files_pass(&p, WORKER_FD_MISSING, w->missing_fd, err);
-	if (!rc && request->wanted_count)
-		rc = worker_files_pass(&p, WORKER_FD_WANTED, w->wanted_fd, err);
-	if (!rc && w->progress)
-		rc = worker_files_pass(&p, WORKER_FD_PROGRESS, w->progress_fd, err);
-	for (size_t i = 0; i < req->companion_count && !rc; i++)
-		rc = worker_files_pass_read_only(&p, WORKER_FD_COMPANIONS + (int)i,
-						 req->companions[i].fd, err);
-	close(to[0]);
-	close(to[1]);
-	close(from[1]);
-	if (rc)
-		return rc;
+		return err_sys(err, errno, "request to the worker");
+	TRY(worker_files_pass(&p, WORKER_FD_REQUEST, to[0], err));
+	TRY(worker_files_pass(&p, WORKER_FD_REPLY, from[1], err));
+	TRY(worker_files_pass_read_only(&p, WORKER_FD_INPUT, req->input_fd, err));
+	if (req->output_fd >= 0)
+		TRY(worker_files_pass(&p, WORKER_FD_OUTPUT, req->output_fd, err));
+	if (request->has_executable)
+		TRY(worker_files_pass_read_only(&p, WORKER_FD_STRIPPED, req->executable_fd, err));
+	if (extra->table_fd >= 0)
+		TRY(worker_files_pass_read_only(&p, WORKER_FD_TABLE, extra->table_fd, err));
+	if (request->wants_missing)
+		TRY(worker_files_pass(&p, WORKER_FD_MISSING, w->missing_fd, err));
+	if (request->wanted_count)
+		TRY(worker_files_pass(&p, WORKER_FD_WANTED, w->wanted_fd, err));
+	if (w->progress)
+		TRY(worker_files_pass(&p, WORKER_FD_PROGRESS, w->progress_fd, err));
+	for (size_t i = 0; i < req->companion_count; i++)
+		TRY(worker_files_pass_read_only(&p, WORKER_FD_COMPANIONS + (int)i,
+						req->companions[i].fd, err));
 	rc = worker_spawn(path, extra->program->file, &p, &w->pid);
 	if (rc) {
 		w->pid = 0;
@@ -408,7 +400,6 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 	_cleanup_(worker_done) struct worker w = {
 		.pidfd = -1, .reply_fd = -1, .progress_fd = -1, .wanted_fd = -1, .missing_fd = -1};
 	uint64_t wall_ms = or_default(req->wall_ms_max, LIMIT_WORKER_WALL_MS);
-	int rc;
 
 	memset(request, 0, sizeof(*request)); /* padding included: it is written to a pipe */
 	request->magic = WORKER_MAGIC;
@@ -430,19 +421,12 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 	if (req->progress)
 		share_progress(&w);
 	request->wants_progress = w.progress != NULL;
-	rc = share_wanted(&w, req, request, err);
-	if (!rc)
-		rc = share_missing(&w, req, request, err);
-	if (!rc)
-		rc = identify_input(req, request, err);
-	if (!rc)
-		rc = name_companions(req, request, err);
-	if (!rc)
-		rc = start_worker(&w, req, extra, request, err);
-	if (!rc)
-		rc = await_worker(&w, req, (enum worker_class)request->class, wall_ms, err);
-	if (rc)
-		return rc;
+	TRY(share_wanted(&w, req, request, err));
+	TRY(share_missing(&w, req, request, err));
+	TRY(identify_input(req, request, err));
+	TRY(name_companions(req, request, err));
+	TRY(start_worker(&w, req, extra, request, err));
+	TRY(await_worker(&w, req, (enum worker_class)request->class, wall_ms, err));
 	/* A reply counts only if the worker also exited with status 0. */
 	if (w.timed_out || w.end.si_code != CLD_EXITED || w.end.si_status != 0 ||
 	    !read_reply(&w, reply))
@@ -458,13 +442,10 @@ int table_build(const struct table_request *req, struct build_report *report, st
 	struct worker_reply reply = {0};
 	const struct io *io = io_system();
 	uint64_t start_ns = io->mono_ns(io->ctx);
-	int rc;
 
 	*report = (struct build_report){0};
-	rc = table_run_worker(req, &(struct worker_extra){&table_worker, WORKER_BUILD, -1},
-			      &request, &reply, err);
-	if (rc)
-		return rc;
+	TRY(table_run_worker(req, &(struct worker_extra){&table_worker, WORKER_BUILD, -1}, &request,
+			     &reply, err));
 	*report = reply.report;
 	report->wall_ns = io->mono_ns(io->ctx) - start_ns;
 	/* Distinguish a file that needs too much memory from a limit on this process. */

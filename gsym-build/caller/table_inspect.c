@@ -26,11 +26,9 @@ static int ask_table_worker(int fd, const char *worker_path, enum worker_task ta
 		.worker_path = worker_path,
 	};
 	struct worker_request request;
-	int rc = table_run_worker(&req, &(struct worker_extra){&table_worker, task, -1}, &request,
-				  reply, err);
 
-	if (rc)
-		return rc;
+	TRY(table_run_worker(&req, &(struct worker_extra){&table_worker, task, -1}, &request, reply,
+			     err));
 	/* It is the worker whose memory limit was reached, not this process. */
 	if (reply->code == ERR_MEMORY)
 		return err_set(err, ERR_LIMIT,
@@ -42,10 +40,8 @@ static int ask_table_worker(int fd, const char *worker_path, enum worker_task ta
 int table_inspect(int fd, const char *worker_path, struct image_summary *ret, struct err *err)
 {
 	struct worker_reply reply;
-	int rc = ask_table_worker(fd, worker_path, WORKER_INSPECT, &reply, err);
 
-	if (rc)
-		return rc;
+	TRY(ask_table_worker(fd, worker_path, WORKER_INSPECT, &reply, err));
 	*ret = reply.summary;
 	if (!is_id(&ret->id.id) || !is_id(&ret->alt_id) || ret->kind > IMAGE_OTHER)
 		return err_set(err, ERR_INTERNAL, "the table worker's answer makes no sense");

@@ -10,13 +10,10 @@ int table_verify(const struct table_request *req, int table_fd, struct verify_re
 						       .name = "table verifier"};
 	struct worker_request request;
 	struct worker_reply reply = {0};
-	int rc;
 
 	*report = (struct verify_report){0};
-	rc = table_run_worker(req, &(struct worker_extra){&verifier, WORKER_VERIFY, table_fd},
-			      &request, &reply, err);
-	if (rc)
-		return rc;
+	TRY(table_run_worker(req, &(struct worker_extra){&verifier, WORKER_VERIFY, table_fd},
+			     &request, &reply, err));
 	*report = reply.verified;
 	return reply.code ? err_set(err, reply.code, "%s", reply.message) : 0;
 }

@@ -62,10 +62,9 @@ int worker_spawn(const char *path, const char *name, const struct worker_files *
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none, all;
-	int rc = posix_spawn_file_actions_init(&actions);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(posix_spawn_file_actions_init(&actions));
 	rc = posix_spawnattr_init(&attr);
 	if (rc) {
 		posix_spawn_file_actions_destroy(&actions);

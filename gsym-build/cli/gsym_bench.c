@@ -178,10 +178,8 @@ static int measure_cold_name(struct bench *b)
 	for (uint32_t i = 0; i < count; i++, id = (id + step) % count) {
 		const uint8_t *text;
 		size_t len;
-		int rc = rsym_reader_name(reader, id, &text, &len, b->err);
 
-		if (rc)
-			return rc;
+		TRY(rsym_reader_name(reader, id, &text, &len, b->err));
 		b->sum += len;
 	}
 	printf("cold name: %.0f ns/name\n",
@@ -242,11 +240,9 @@ static int measure_open(struct bench *b, const char *path)
 
 	if (fd < 0)
 		return err_sys(b->err, errno, "%s", path);
-	for (size_t i = 0; i < OPENINGS && !rc; i++)
-		rc = open_once(b, fd, b->vaddrs[i * b->count / OPENINGS], &open_ns[i],
-			       &first_ns[i]);
-	if (rc)
-		return rc;
+	for (size_t i = 0; i < OPENINGS; i++)
+		TRY(open_once(b, fd, b->vaddrs[i * b->count / OPENINGS], &open_ns[i],
+			      &first_ns[i]));
 	start = thread_cpu_ns();
 	rc = rsym_open(&t, b->table->p, b->table->len, b->err);
 	check_ns = thread_cpu_ns() - start;
@@ -263,33 +259,24 @@ static int measure_open(struct bench *b, const char *path)
 
 static int run_all(struct bench *b, const char *path)
 {
-	int rc;
-
 	/* Warm up: one pass brings the table and the code into memory. */
 	one_by_one(b);
-	rc = measure_pass(b, "random, no strings", one_by_one);
-	if (!rc)
-		rc = measure_pass(b, "random batches, no strings", in_batches);
-	if (!rc)
-		rc = measure_pass(b, "random, with strings", with_strings);
+	TRY(measure_pass(b, "random, no strings", one_by_one));
+	TRY(measure_pass(b, "random batches, no strings", in_batches));
+	TRY(measure_pass(b, "random, with strings", with_strings));
 	qsort(b->vaddrs, b->count, sizeof(*b->vaddrs), compare_u64);
-	if (!rc)
-		rc = measure_pass(b, "sorted, no strings", in_batches);
-	if (!rc)
-		rc = measure_pass(b, "sorted, with strings", with_strings);
-	if (!rc)
-		rc = measure_cold_name(b);
-	return rc ? rc : measure_open(b, path);
+	TRY(measure_pass(b, "sorted, no strings", in_batches));
+	TRY(measure_pass(b, "sorted, with strings", with_strings));
+	TRY(measure_cold_name(b));
+	return measure_open(b, path);
 }
 
 static int bench_table(struct bench *b, const char *path, const char *addresses)
 {
-	int rc = table_text_open(&b->text, path, b->err);
+	int rc;
 
-	if (!rc)
-		rc = read_addresses(b, addresses, b->err);
-	if (rc)
-		return rc;
+	TRY(table_text_open(&b->text, path, b->err));
+	TRY(read_addresses(b, addresses, b->err));
 	b->table = &b->text.table;
 	b->frames = calloc(FRAMES, sizeof(*b->frames));
 	b->name_seen = calloc((size_t)b->table->function_count + 1, 1);
@@ -332,10 +319,8 @@ static int run_bench(int argc, char **argv, struct err *err)
 	_cleanup_(bench_done) struct bench b = {.err = err};
 	struct options o = {0};
 	struct operands operands;
-	int rc = options_parse(&usage, argc, argv, &o, &operands, err);
 
-	if (rc)
-		return rc;
+	TRY(options_parse(&usage, argc, argv, &o, &operands, err));
 	b.variant = o.base ? NULL : rsym_variant_v3();
 	if (!b.variant)
 		b.variant = rsym_variant_base();

@@ -73,10 +73,8 @@ static const struct option_usage usage = {
 static int parse_build_options(int argc, char **argv, struct options *o, struct err *err)
 {
 	struct operands operands;
-	int rc = options_parse(&usage, argc, argv, o, &operands, err);
 
-	if (rc)
-		return rc;
+	TRY(options_parse(&usage, argc, argv, o, &operands, err));
 	o->input = operands.list[0];
 	if (o->kallsyms && o->id.kind == BUILD_ID_NONE)
 		return options_refuse(&usage, err, "--kallsyms needs --build-id");
@@ -101,10 +99,9 @@ static int build_file(const struct options *o, const struct table_request *witho
 	struct table_request req = *without;
 	_cleanup_(companions_close) struct companions c = {0};
 	struct err why = {0};
-	int rc = companion_options_open(&o->companions, o->input, &c, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(companion_options_open(&o->companions, o->input, &c, err));
 	req.companions = c.list;
 	req.companion_count = c.count;
 	req.missing = missing;
@@ -137,10 +134,9 @@ static int run_build(int argc, char **argv, struct err *err)
 	struct gsym_outcome outcome = {.report = &report};
 	struct table_request req;
 	struct err ignored;
-	int rc = parse_build_options(argc, argv, &o, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(parse_build_options(argc, argv, &o, err));
 	if (!o.output) {
 		if (snprintf(path, sizeof(path), "%s.rsym", o.input) >= (int)sizeof(path))
 			return err_set(err, ERR_USAGE, "%s: path too long", o.input);
@@ -154,9 +150,7 @@ static int run_build(int argc, char **argv, struct err *err)
 		if (executable < 0)
 			return err_sys(err, errno, "%s", o.executable);
 	}
-	rc = gsym_output_open(&out, o.output, err);
-	if (rc)
-		return rc;
+	TRY(gsym_output_open(&out, o.output, err));
 	req = (struct table_request){
 		.input_fd = input,
 		.executable_fd = executable,

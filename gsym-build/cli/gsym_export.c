@@ -14,21 +14,15 @@ static int export_table(const char *table, const char *output, struct err *err)
 	_cleanup_(table_text_close) struct table_text text = {0};
 	_cleanup_(gsym_output_done) struct gsym_output out = GSYM_OUTPUT_INIT;
 	_cleanup_(buf_done) struct buf bytes = BUF_INIT(UINT32_MAX);
-	int rc = table_text_open(&text, table, err);
 
-	if (rc)
-		return rc;
-	rc = llvm_gsym_write(&text.table, &bytes, err);
-	if (rc)
+	TRY(table_text_open(&text, table, err));
+	if (llvm_gsym_write(&text.table, &bytes, err))
 		return err_prefix(err, "%s", table);
-	rc = gsym_output_open(&out, output, err);
-	if (!rc)
-		rc = io_write_all(io_system(), out.fd, bytes.p, bytes.len, 0, err);
-	if (!rc)
-		rc = gsym_output_commit(&out, output, err);
-	if (!rc)
-		printf("%s: %zu bytes of LLVM GSYM from %zu\n", output, bytes.len, text.table.len);
-	return rc;
+	TRY(gsym_output_open(&out, output, err));
+	TRY(io_write_all(io_system(), out.fd, bytes.p, bytes.len, 0, err));
+	TRY(gsym_output_commit(&out, output, err));
+	printf("%s: %zu bytes of LLVM GSYM from %zu\n", output, bytes.len, text.table.len);
+	return 0;
 }
 
 struct options {
@@ -59,11 +53,11 @@ static int run_export(int argc, char **argv, struct err *err)
 {
 	struct options o = {0};
 	struct operands operands;
-	int rc = options_parse(&usage, argc, argv, &o, &operands, err);
 
-	if (!rc && !o.output)
-		rc = options_refuse(&usage, err, "%s", usage.operands_wanted);
-	return rc ? rc : export_table(operands.list[0], o.output, err);
+	TRY(options_parse(&usage, argc, argv, &o, &operands, err));
+	if (!o.output)
+		return options_refuse(&usage, err, "%s", usage.operands_wanted);
+	return export_table(operands.list[0], o.output, err);
 }
 
 const struct command gsym_command_export = {

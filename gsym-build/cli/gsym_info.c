@@ -97,13 +97,9 @@ static int run_info(int argc, char **argv, struct err *err)
 	_cleanup_(buf_done) struct buf line = BUF_INIT(SIZE_MAX / 2);
 	struct options o = {0};
 	struct operands operands;
-	int rc;
 
-	rc = options_parse(&usage, argc, argv, &o, &operands, err);
-	if (!rc)
-		rc = table_text_open(&text, operands.list[0], err);
-	if (rc)
-		return rc;
+	TRY(options_parse(&usage, argc, argv, &o, &operands, err));
+	TRY(table_text_open(&text, operands.list[0], err));
 	if (!o.json) {
 		print_info(operands.list[0], &text.table);
 		return 0;

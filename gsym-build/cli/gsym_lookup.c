@@ -77,18 +77,14 @@ static int print_verbose(const struct table_text *t, const struct rsym_frame *f,
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_NAME_LEN * 4);
 	struct rsym_function function;
-	int rc = table_text_file(t, f->file, &text, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(table_text_file(t, f->file, &text, err));
 	fputs("  Filename: ", stdout);
 	put_name_text(&text);
 	putchar('\n');
-	rc = rsym_function(&t->table, f->function, &function, err);
-	if (!rc)
-		rc = table_text_file(t, function.file, &text, err);
-	if (rc)
-		return rc;
+	TRY(rsym_function(&t->table, f->function, &function, err));
+	TRY(table_text_file(t, function.file, &text, err));
 	if (text.len) {
 		fputs("  Function start filename: ", stdout);
 		put_name_text(&text);
@@ -128,13 +124,13 @@ static int print_aliases(const struct table_text *t, uint32_t function, struct e
 	if (!list)
 		return err_no_memory(err);
 	rsym_function_aliases(&t->table, f.vaddr, list, count);
-	for (uint32_t i = 0; i < count && !rc; i++) {
-		rc = table_text_name(t, list[i], &text, err);
+	for (uint32_t i = 0; i < count; i++) {
+		TRY(table_text_name(t, list[i], &text, err));
 		fputs("  Alias: ", stdout);
 		put_name_text(&text);
 		putchar('\n');
 	}
-	return rc;
+	return 0;
 }
 
 static int print_lookup_frame(const struct table_text *t, const struct options *o,
@@ -142,17 +138,13 @@ static int print_lookup_frame(const struct table_text *t, const struct options *
 {
 	enum style style = o->style;
 	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_NAME_LEN * 4);
-	int rc = table_text_name(t, f->function, &text, err);
 
-	if (rc)
-		return rc;
+	TRY(table_text_name(t, f->function, &text, err));
 	put_name_text(&text);
 	putchar('\n');
 	if (o->verbose)
 		return print_verbose(t, f, discriminator, err);
-	rc = table_text_file(t, f->file, &text, err);
-	if (rc)
-		return rc;
+	TRY(table_text_file(t, f->file, &text, err));
 	put_name_text(&text);
 	if (style == STYLE_LLVM)
 		printf(":%u:%u\n", f->line, f->column);
@@ -184,7 +176,7 @@ static int lookup_address(const struct table_text *t, const struct options *o, u
 	bool placed = lookup_vaddr_of(t, o, given, &vaddr);
 	enum style style = o->style;
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
-	int count = placed ? rsym_lookup(&t->table, vaddr, frames, ARRAY_LEN(frames)) : 0, rc = 0;
+	int count = placed ? rsym_lookup(&t->table, vaddr, frames, ARRAY_LEN(frames)) : 0;
 
 	if (count) {
 		struct rsym_column columns[RSYM_FRAMES_MAX];
@@ -200,15 +192,15 @@ static int lookup_address(const struct table_text *t, const struct options *o, u
 					 count, o->aliases, err);
 	if (style == STYLE_GNU)
 		printf("0x%016llx\n", (unsigned long long)given);
-	for (int i = 0; i < count && !rc; i++)
-		rc = print_lookup_frame(t, o, &frames[i], discriminators[i], err);
-	if (count && o->aliases && !rc)
-		rc = print_aliases(t, frames[count - 1].function, err);
+	for (int i = 0; i < count; i++)
+		TRY(print_lookup_frame(t, o, &frames[i], discriminators[i], err));
+	if (count && o->aliases)
+		TRY(print_aliases(t, frames[count - 1].function, err));
 	if (!count)
 		puts(style == STYLE_GNU ? "??\n??:0" : "??\n??:0:0");
 	if (style == STYLE_LLVM)
 		putchar('\n');
-	return rc;
+	return 0;
 }
 
 static int parse_address(const char *text, uint64_t *ret, struct err *err)
@@ -252,16 +244,12 @@ static int run_lookup(int argc, char **argv, struct err *err)
 	struct options o = {.style = STYLE_LLVM};
 	struct operands operands;
 	const char *path;
-	int rc = options_parse(&usage, argc, argv, &o, &operands, err);
 
-	if (rc)
-		return rc;
+	TRY(options_parse(&usage, argc, argv, &o, &operands, err));
 	if (o.file_off && o.section)
 		return options_refuse(&usage, err, "--file-offset or --section, not both");
 	path = operands.list[0];
-	rc = table_text_open(&text, path, err);
-	if (rc)
-		return rc;
+	TRY(table_text_open(&text, path, err));
 	if (o.file_off && !text.table.segment_count)
 		return err_set(
 			err, ERR_NOT_FOUND,
@@ -274,14 +262,13 @@ static int run_lookup(int argc, char **argv, struct err *err)
 			: DEMANGLE_NONE;
 	if (operands.count == 1)
 		return lookup_lines(&text, &o, err);
-	for (size_t i = 1; i < operands.count && !rc; i++) {
+	for (size_t i = 1; i < operands.count; i++) {
 		uint64_t vaddr;
 
-		rc = parse_address(operands.list[i], &vaddr, err);
-		if (!rc)
-			rc = lookup_address(&text, &o, vaddr, err);
+		TRY(parse_address(operands.list[i], &vaddr, err));
+		TRY(lookup_address(&text, &o, vaddr, err));
 	}
-	return rc;
+	return 0;
 }
 
 const struct command gsym_command_lookup = {

@@ -22,7 +22,6 @@ int gsym_output_open(struct gsym_output *o, const char *path, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
 	char dir[LIMIT_PATH_LEN] = ".";
-	int rc;
 
 	o->name = slash ? slash + 1 : path;
 	if (slash &&
@@ -31,9 +30,7 @@ int gsym_output_open(struct gsym_output *o, const char *path, struct err *err)
 	if (snprintf(o->temp, sizeof(o->temp), ".%.200s.%d.tmp", o->name, getpid()) < 0 ||
 	    !*o->name)
 		return err_set(err, ERR_USAGE, "'%s' is not a file name", path);
-	rc = io_check_output(path, err);
-	if (rc)
-		return rc;
+	TRY(io_check_output(path, err));
 	o->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (o->dir_fd < 0)
 		return err_sys(err, errno, "%s", dir);

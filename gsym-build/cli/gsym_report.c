@@ -96,7 +96,6 @@ int gsym_report_print_json(const struct gsym_outcome *o, struct err *err)
 	_cleanup_(table_text_close) struct table_text text = {0};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(SIZE_MAX / 2);
 	const struct build_report *r = o->report;
-	int rc = 0;
 
 	json_open(&out, '{');
 	json_key_cstr(&out, "file", o->input);
@@ -105,9 +104,7 @@ int gsym_report_print_json(const struct gsym_outcome *o, struct err *err)
 		json_key_cstr(&out, "error", o->failed->message);
 	} else {
 		json_key_cstr(&out, "table", o->output);
-		rc = table_text_open(&text, o->output, err);
-		if (rc)
-			return rc;
+		TRY(table_text_open(&text, o->output, err));
 		json_table(&out, &text.table);
 		json_key_bool(&out, "has_segments", r->has_segments);
 		json_key_cstr(&out, "relocation_skipped", r->relocation_skipped);

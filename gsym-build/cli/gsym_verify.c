@@ -49,10 +49,9 @@ static int compare_table(const struct options *o, struct table_request req, int 
 	_cleanup_(companions_close) struct companions c = {0};
 	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
 	struct err why = {0};
-	int rc = companion_options_open(&o->companions, o->file, &c, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(companion_options_open(&o->companions, o->file, &c, err));
 	req.companions = c.list;
 	req.companion_count = c.count;
 	req.missing = &missing;
@@ -77,16 +76,14 @@ static int verify_file(const struct options *o, struct err *err)
 	_cleanup_(closep) int out_fd = memfd_create("differences", MFD_CLOEXEC);
 	struct verify_report report;
 	struct table_request req;
-	int rc = out_fd < 0 ? err_sys(err, errno, "memfd_create") : 0;
+	int rc;
 
-	if (!rc)
-		rc = open_verify_file(table, &table_fd, err);
-	if (!rc)
-		rc = open_verify_file(file, &file_fd, err);
-	if (!rc && executable)
-		rc = open_verify_file(executable, &executable_fd, err);
-	if (rc)
-		return rc;
+	if (out_fd < 0)
+		return err_sys(err, errno, "memfd_create");
+	TRY(open_verify_file(table, &table_fd, err));
+	TRY(open_verify_file(file, &file_fd, err));
+	if (executable)
+		TRY(open_verify_file(executable, &executable_fd, err));
 	req = (struct table_request){.input_fd = file_fd,
 				     .executable_fd = executable_fd,
 				     .output_fd = out_fd,
@@ -94,9 +91,7 @@ static int verify_file(const struct options *o, struct err *err)
 	rc = compare_table(o, req, table_fd, &report, err);
 	if (rc)
 		return err_prefix(err, "%s against %s", table, file);
-	rc = print_differences(out_fd, err);
-	if (rc)
-		return rc;
+	TRY(print_differences(out_fd, err));
 	printf("%s: %llu ranges of %s compared in %llu places, and %llu aliases, "
 	       "%llu differences; %llu units "
 	       "(%llu skipped), %.2f s of CPU, %.0f MB\n",
@@ -139,10 +134,8 @@ static int run_verify_command(int argc, char **argv, struct err *err)
 {
 	struct options o = {0};
 	struct operands operands;
-	int rc = options_parse(&usage, argc, argv, &o, &operands, err);
 
-	if (rc)
-		return rc;
+	TRY(options_parse(&usage, argc, argv, &o, &operands, err));
 	o.table = operands.list[0];
 	o.file = operands.list[1];
 	return verify_file(&o, err);

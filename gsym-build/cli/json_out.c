@@ -38,36 +38,35 @@ static int put_json_function(struct buf *out, const struct table_text *text, uin
 {
 	uint32_t list[JSON_ALIASES_MAX], count = 0;
 	struct rsym_function f;
-	int rc = rsym_function(&text->table, function, &f, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(rsym_function(&text->table, function, &f, err));
 	if (f.has_entry)
 		json_key_hex(out, "start_address", f.vaddr);
 	if (f.start_line)
 		json_key_number(out, "start_line", f.start_line);
 	if (f.file != RSYM_NONE) {
-		rc = table_text_file(text, f.file, name, err);
+		TRY(table_text_file(text, f.file, name, err));
 		json_key_text(out, "start_file", name->p, name->len);
 	}
 	buf_reset(name);
-	if (!rc)
-		rc = rsym_type(&text->table, function, name, err);
-	if (rc > 0)
+	rc = rsym_type(&text->table, function, name, err);
+	if (rc < 0)
+		return rc;
+	if (rc)
 		json_key_text(out, "type", name->p, name->len);
-	if (!aliases || rc < 0)
-		return rc < 0 ? rc : 0;
-	rc = 0;
+	if (!aliases)
+		return 0;
 	if (f.has_entry)
 		count = rsym_function_aliases(&text->table, f.vaddr, list, ARRAY_LEN(list));
 	json_key(out, "aliases");
 	json_open(out, '[');
-	for (uint32_t i = 0; i < count && i < ARRAY_LEN(list) && !rc; i++) {
-		rc = table_text_name(text, list[i], name, err);
+	for (uint32_t i = 0; i < count && i < ARRAY_LEN(list); i++) {
+		TRY(table_text_name(text, list[i], name, err));
 		json_text(out, name->p, name->len);
 	}
 	json_close(out, ']');
-	return rc;
+	return 0;
 }
 
 static void put_sections(struct buf *out, const struct rsym *t)
@@ -137,18 +136,16 @@ int json_print_frames(const struct table_text *text, uint64_t vaddr,
 {
 	_cleanup_(buf_done) struct buf name = BUF_INIT(LIMIT_NAME_LEN * 4);
 	_cleanup_(buf_done) struct buf out = BUF_INIT(SIZE_MAX / 2);
-	int rc = 0;
 
 	json_open(&out, '{');
 	json_key_hex(&out, "address", vaddr);
 	json_key(&out, "frames");
 	json_open(&out, '[');
-	for (int i = 0; i < count && !rc; i++) {
+	for (int i = 0; i < count; i++) {
 		json_open(&out, '{');
-		rc = table_text_name(text, frames[i].function, &name, err);
+		TRY(table_text_name(text, frames[i].function, &name, err));
 		json_key_text(&out, "function", name.p, name.len);
-		if (!rc)
-			rc = table_text_file(text, frames[i].file, &name, err);
+		TRY(table_text_file(text, frames[i].file, &name, err));
 		json_key(&out, "file");
 		if (frames[i].file == RSYM_NONE)
 			json_null(&out);
@@ -159,12 +156,11 @@ int json_print_frames(const struct table_text *text, uint64_t vaddr,
 			json_key_number(&out, "column", frames[i].column);
 			json_key_number(&out, "discriminator", discriminators[i]);
 		}
-		if (!rc)
-			rc = put_json_function(&out, text, frames[i].function,
-					       aliases && i + 1 == count, &name, err);
+		TRY(put_json_function(&out, text, frames[i].function, aliases && i + 1 == count,
+				      &name, err));
 		json_close(&out, '}');
 	}
 	json_close(&out, ']');
 	json_close(&out, '}');
-	return rc ? rc : json_print(&out, err);
+	return json_print(&out, err);
 }

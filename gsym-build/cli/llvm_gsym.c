@@ -74,17 +74,14 @@ static int add_export_name(struct export *e, uint32_t function, uint32_t *ret, s
 	uint32_t *off = &e->name_off[rsym_name_id(e->t, function)];
 	const uint8_t *name;
 	size_t len;
-	int rc = 0;
 
 	if (*off == UINT32_MAX) {
-		rc = rsym_reader_name(e->reader, function, &name, &len, err);
+		TRY(rsym_reader_name(e->reader, function, &name, &len, err));
 		/* Readers of GSYM take a function without a name for damage. */
-		if (!rc)
-			rc = len ? add_export_string(e, name, len, off, err)
-				 : add_export_string(e, "??", 2, off, err);
+		TRY(add_export_string(e, len ? (const char *)name : "??", len ? len : 2, off, err));
 	}
 	*ret = *off;
-	return rc;
+	return 0;
 }
 
 static int put_file(struct export *e, const uint8_t *path, size_t len, struct err *err)
@@ -92,14 +89,11 @@ static int put_file(struct export *e, const uint8_t *path, size_t len, struct er
 	const uint8_t *slash = len ? memrchr(path, '/', len) : NULL;
 	size_t dir_len = slash ? (size_t)(slash - path) : 0;
 	uint32_t dir, base;
-	/* The directory of "/file" is "/". */
-	int rc = add_export_string(e, path, slash && !dir_len ? 1 : dir_len, &dir, err);
 
-	if (!rc)
-		rc = add_export_string(e, path + dir_len + (slash != NULL),
-				       len - dir_len - (slash != NULL), &base, err);
-	if (rc)
-		return rc;
+	/* The directory of "/file" is "/". */
+	TRY(add_export_string(e, path, slash && !dir_len ? 1 : dir_len, &dir, err));
+	TRY(add_export_string(e, path + dir_len + (slash != NULL), len - dir_len - (slash != NULL),
+			      &base, err));
 	buf_u32(&e->files, dir);
 	buf_u32(&e->files, base);
 	return 0;
@@ -110,15 +104,14 @@ static int put_files(struct export *e, struct err *err)
 {
 	const uint8_t *path;
 	size_t len;
-	int rc = put_file(e, NULL, 0, err);
 
-	for (uint32_t i = 0; i < e->t->file_count && !rc; i++) {
-		rc = rsym_reader_file(e->reader, i, &path, &len, err);
-		if (!rc)
-			rc = put_file(e, path, len, err);
+	TRY(put_file(e, NULL, 0, err));
+	for (uint32_t i = 0; i < e->t->file_count; i++) {
+		TRY(rsym_reader_file(e->reader, i, &path, &len, err));
+		TRY(put_file(e, path, len, err));
 	}
 	e->run.unknown_file = e->t->file_count + 1;
-	return rc ? rc : put_file(e, (const uint8_t *)"??", 2, err);
+	return put_file(e, (const uint8_t *)"??", 2, err);
 }
 
 /* Puts a call and all calls in it. The recursion is bounded: tables are at most LIMIT_INLINE_DEPTH
@@ -129,10 +122,8 @@ static int put_call(struct export *e, uint32_t call, uint64_t base, struct buf *
 	const struct gsym_call *c = &e->run.calls[call];
 	uint64_t first = e->run.ranges[c->first_range].start, count = 0;
 	uint32_t name;
-	int rc = add_export_name(e, c->function, &name, err);
 
-	if (rc)
-		return rc;
+	TRY(add_export_name(e, c->function, &name, err));
 	for (uint32_t r = c->first_range; r != UINT32_MAX; r = e->run.ranges[r].next)
 		count++;
 	buf_uleb(out, count);
@@ -146,11 +137,10 @@ static int put_call(struct export *e, uint32_t call, uint64_t base, struct buf *
 	buf_uleb(out, c->call_line);
 	if (c->first_child == UINT32_MAX)
 		return 0;
-	for (uint32_t child = c->first_child; child != UINT32_MAX && !rc;
-	     child = e->run.calls[child].next)
-		rc = put_call(e, child, first, out, err);
+	for (uint32_t child = c->first_child; child != UINT32_MAX; child = e->run.calls[child].next)
+		TRY(put_call(e, child, first, out, err));
 	buf_uleb(out, 0); /* no ranges: the end of the children */
-	return rc;
+	return 0;
 }
 
 static void put_u32_at(struct buf *out, size_t at, size_t value)
@@ -167,13 +157,10 @@ static int put_run(struct export *e, struct err *err)
 	struct buf *out = &e->functions;
 	uint32_t name;
 	size_t at;
-	int rc;
 
 	if (!e->run.call_count)
 		return 0;
-	rc = add_export_name(e, e->run.calls[0].function, &name, err);
-	if (rc)
-		return rc;
+	TRY(add_export_name(e, e->run.calls[0].function, &name, err));
 	buf_align(out, 4);
 	buf_u64(&e->starts, e->run.start);
 	buf_u32(&e->offsets, (uint32_t)out->len);
@@ -190,13 +177,13 @@ static int put_run(struct export *e, struct err *err)
 		buf_u32(out, INFO_INLINE);
 		at = out->len;
 		buf_u32(out, 0);
-		rc = put_call(e, 0, e->run.start, out, err);
+		TRY(put_call(e, 0, e->run.start, out, err));
 		put_u32_at(out, at, out->len - at - 4);
 	}
 	buf_u32(out, INFO_END);
 	buf_u32(out, 0);
 	gsym_run_reset(&e->run);
-	return rc;
+	return 0;
 }
 
 /* Puts all ranges of the table, in order. */
@@ -204,9 +191,8 @@ static int put_functions(struct export *e, struct err *err)
 {
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
 	uint64_t start, end;
-	int rc = 0;
 
-	for (uint64_t at = 0; !rc; at = end) {
+	for (uint64_t at = 0;; at = end) {
 		int found = rsym_range(e->t, at, &start, &end);
 		int count = found ? rsym_lookup(e->t, start, frames, ARRAY_LEN(frames)) : 0;
 
@@ -215,13 +201,13 @@ static int put_functions(struct export *e, struct err *err)
 		if (e->run.call_count &&
 		    (!count || frames[count - 1].function != e->run.calls[0].function ||
 		     end - e->run.start > UINT32_MAX))
-			rc = put_run(e, err);
-		if (count && !rc)
-			rc = gsym_run_add(&e->run, start, end, frames, count, err);
+			TRY(put_run(e, err));
+		if (count)
+			TRY(gsym_run_add(&e->run, start, end, frames, count, err));
 		if (end == 0 || end == UINT64_MAX)
 			break;
 	}
-	return rc ? rc : put_run(e, err);
+	return put_run(e, err);
 }
 
 static void put_gsym_header(const struct export *e, size_t address_len, size_t strings_at,
@@ -304,15 +290,13 @@ int llvm_gsym_write(const struct rsym *t, struct buf *out, struct err *err)
 		.starts = BUF_INIT(SIZE_MAX),
 		.offsets = BUF_INIT(UINT32_MAX),
 	};
-	int rc;
 
 	e.reader = rsym_reader_new(t, NAMES_CACHE, err);
 	e.name_off = malloc(((size_t)t->function_count + 1) * sizeof(*e.name_off));
 	if (!e.reader || !e.name_off)
 		return err_no_memory(err);
 	memset(e.name_off, 0xff, ((size_t)t->function_count + 1) * sizeof(*e.name_off));
-	rc = put_files(&e, err);
-	if (!rc)
-		rc = put_functions(&e, err);
-	return rc ? rc : lay_out_gsym(&e, out, err);
+	TRY(put_files(&e, err));
+	TRY(put_functions(&e, err));
+	return lay_out_gsym(&e, out, err);
 }

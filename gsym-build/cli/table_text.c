@@ -56,25 +56,22 @@ int table_text_name(const struct table_text *t, uint32_t function, struct buf *o
 	int rc = rsym_reader_name(t->reader, function, &raw, &len, err);
 
 	buf_reset(out);
-	if (!rc && !demangle_budget_append(t->style, raw, len, out))
-		rc = err_set(err, ERR_MEMORY, "out of memory for a name");
-	return rc;
+	return !rc && !demangle_budget_append(t->style, raw, len, out) ? err_no_memory(err) : rc;
 }
 
 int table_text_file(const struct table_text *t, uint32_t file, struct buf *out, struct err *err)
 {
 	const uint8_t *raw;
 	size_t len;
-	int rc;
 
 	buf_reset(out);
 	if (file == RSYM_NONE)
 		return 0;
-	rc = rsym_reader_file(t->reader, file, &raw, &len, err);
-	if (!rc && !buf_append(out, raw, len))
-		rc = err_full(err, out->no_memory, "path longer than the %zu bytes allowed",
-			      out->max);
-	return rc;
+	TRY(rsym_reader_file(t->reader, file, &raw, &len, err));
+	if (!buf_append(out, raw, len))
+		return err_full(err, out->no_memory, "path longer than the %zu bytes allowed",
+				out->max);
+	return 0;
 }
 
 void table_text_put(const void *p, size_t len)

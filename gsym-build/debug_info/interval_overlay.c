@@ -134,14 +134,14 @@ int interval_overlay_flatten(struct interval_overlay *p, struct err *err)
 		return err_set(err, ERR_LIMIT, "more than 2^32 address ranges");
 	tmp = malloc((p->count / 2 + 1) * sizeof(*tmp));
 	if (!tmp)
-		return err_set(err, ERR_MEMORY, "out of memory for %zu address ranges", p->count);
+		return err_no_memory(err);
 	sort_spans(p->spans, tmp, p->count);
 	heap = (struct heap){.spans = p->spans, .items = malloc(p->count * sizeof(uint32_t))};
 	ok = heap.items && sweep_spans(&heap, p, &out);
 	free(heap.items);
 	if (!ok) {
 		interval_overlay_done(&out);
-		return err_set(err, ERR_MEMORY, "out of memory for %zu address ranges", p->count);
+		return err_no_memory(err);
 	}
 	free(p->spans);
 	p->spans = out.spans;

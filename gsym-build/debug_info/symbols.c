@@ -73,7 +73,7 @@ int symbols_choose(struct symbols *s, const struct interval_overlay *code, struc
 		/* Symbols with a size rank above all without; the index orders each kind. */
 		if (!interval_overlay_add(&s->spans, sym->vaddr, end,
 					  ((uint64_t)(sym->len != 0) << 32) + i, (uint32_t)i))
-			return err_set(err, ERR_MEMORY, "out of memory for %zu symbols", s->count);
+			return err_no_memory(err);
 	}
 	return interval_overlay_flatten(&s->spans, err);
 }

@@ -130,9 +130,7 @@ int current_unit_open(struct current_unit *c, struct die_lookup *lookup,
 	c->comp_dir = die_string(ret, DIE_COMP_DIR);
 	read_language(c, ret);
 	set_range_source(c, ret);
-	rc = current_unit_ranges(c, ret, err);
-	if (rc)
-		return rc;
+	TRY(current_unit_ranges(c, ret, err));
 	for (size_t i = 0; i < c->scratch.count; i++)
 		if (!range_list_add(&c->ranges, c->scratch.list[i].start, c->scratch.list[i].end))
 			return range_list_full(&c->ranges, err);

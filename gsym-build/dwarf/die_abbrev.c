@@ -312,7 +312,6 @@ static int compile_table(struct die_table *t, struct bytes *in, struct err *err)
 		struct bytes specs;
 		struct spec s;
 		uint64_t tag;
-		int rc;
 
 		/* A table at the end of its section may lack the closing 0. */
 		if (!a.code && (!in->failed || t->abbrev_count))
@@ -330,9 +329,7 @@ static int compile_table(struct die_table *t, struct bytes *in, struct err *err)
 		if (t->abbrev_count >= LIMIT_ABBREVS)
 			return err_set(err, ERR_LIMIT, "more than %llu abbreviations in one table",
 				       (unsigned long long)LIMIT_ABBREVS);
-		rc = compile_one(t, &a, &specs, err);
-		if (rc)
-			return rc;
+		TRY(compile_one(t, &a, &specs, err));
 		if (!GROW(t->abbrevs, &t->abbrevs_cap, t->abbrev_count + 1, LIMIT_ABBREVS))
 			return err_no_memory(err);
 		t->abbrevs[t->abbrev_count++] = a;

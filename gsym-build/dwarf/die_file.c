@@ -18,12 +18,12 @@ int die_file_open(struct die_file *f, struct image *im, enum die_file_kind kind,
 		{{".debug_rnglists", NULL, ".debug_rnglists.dwo"}, &f->rnglists},
 		{{".debug_line", NULL, ".debug_line.dwo"}, &f->line},
 	};
-	int rc = die_text_open(&f->strings, im, kind == DIE_FILE_SPLIT, text, err);
 
-	for (size_t i = 0; i < ARRAY_LEN(wanted) && !rc; i++)
+	TRY(die_text_open(&f->strings, im, kind == DIE_FILE_SPLIT, text, err));
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
 		if (wanted[i].names[kind])
-			rc = die_section_load(wanted[i].ret, im, wanted[i].names[kind], err);
-	return rc;
+			TRY(die_section_load(wanted[i].ret, im, wanted[i].names[kind], err));
+	return 0;
 }
 
 void die_file_close(struct die_file *f)

@@ -66,12 +66,10 @@ static int open_dwo(struct die_files *x, struct image *im, struct die_lookup *lo
 		    struct err *err)
 {
 	struct die_file *f = &x->split[x->split_count];
-	int rc = open_split_file(x, im, err);
 
-	if (rc)
-		return rc;
-	rc = die_file_list_units(f, err);
-	for (size_t i = 0; i < f->unit_count && !rc; i++) {
+	TRY(open_split_file(x, im, err));
+	TRY(die_file_list_units(f, err));
+	for (size_t i = 0; i < f->unit_count; i++) {
 		struct die_unit *u = &f->units[i];
 		uint64_t id;
 
@@ -82,17 +80,16 @@ static int open_dwo(struct die_files *x, struct image *im, struct die_lookup *lo
 			return err_no_memory(err);
 		x->units[x->unit_count++] = (struct die_split_unit){.id = id, .unit = *u};
 	}
-	return rc;
+	return 0;
 }
 
 static int open_dwp(struct die_files *x, struct image *im, struct err *err)
 {
 	struct die_section index;
-	int rc = open_split_file(x, im, err);
 
-	if (!rc)
-		rc = die_section_load(&index, im, ".debug_cu_index", err);
-	return rc ? rc : dwp_index_open(&x->index, index.p, index.len, err);
+	TRY(open_split_file(x, im, err));
+	TRY(die_section_load(&index, im, ".debug_cu_index", err));
+	return dwp_index_open(&x->index, index.p, index.len, err);
 }
 
 static int open_alt(struct die_files *x, struct image *im, struct err *err)
@@ -115,23 +112,23 @@ int die_files_open(struct die_files *x, struct image *im, const struct die_compa
 		   struct err *err)
 {
 	struct err why = {0};
-	int rc = die_file_open(&x->image, im, DIE_FILE_IMAGE, text, err);
 
-	if (!rc && c->alt && open_alt(x, c->alt, &why))
-		rc = leave_out_companion(notes, "alternate file", &why, err);
-	if (rc || !(c->dwo_count || c->dwp))
-		return rc;
+	TRY(die_file_open(&x->image, im, DIE_FILE_IMAGE, text, err));
+	if (c->alt && open_alt(x, c->alt, &why))
+		TRY(leave_out_companion(notes, "alternate file", &why, err));
+	if (!c->dwo_count && !c->dwp)
+		return 0;
 	x->split = calloc(c->dwo_count + 1, sizeof(*x->split));
 	if (!x->split)
 		return err_no_memory(err);
-	for (size_t i = 0; i < c->dwo_count && !rc; i++)
+	for (size_t i = 0; i < c->dwo_count; i++)
 		if (open_dwo(x, c->dwos[i], lookup, &why))
-			rc = leave_out_companion(notes, ".dwo file", &why, err);
+			TRY(leave_out_companion(notes, ".dwo file", &why, err));
 	if (x->unit_count)
 		qsort(x->units, x->unit_count, sizeof(*x->units), compare_split_units);
-	if (!rc && c->dwp && open_dwp(x, c->dwp, &why))
-		rc = leave_out_companion(notes, ".dwp file", &why, err);
-	return rc;
+	if (c->dwp && open_dwp(x, c->dwp, &why))
+		return leave_out_companion(notes, ".dwp file", &why, err);
+	return 0;
 }
 
 bool die_files_unit_of_row(const struct die_file *f, enum dwp_section info,

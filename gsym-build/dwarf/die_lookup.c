@@ -7,7 +7,6 @@ int die_lookup_table(struct die_lookup *l, const struct die_unit *u, const struc
 	struct unit_encoding encoding = u->encoding;
 	const struct die_section *abbrev = &u->file->abbrev;
 	struct die_table *t;
-	int rc;
 
 	encoding.columns = l->columns;
 	encoding.types = l->types;
@@ -22,9 +21,7 @@ int die_lookup_table(struct die_lookup *l, const struct die_unit *u, const struc
 	}
 	t = &l->tables[l->next];
 	die_table_done(t);
-	rc = die_table_compile(t, abbrev->p, abbrev->len, u->abbrev_off, encoding, err);
-	if (rc)
-		return rc;
+	TRY(die_table_compile(t, abbrev->p, abbrev->len, u->abbrev_off, encoding, err));
 	l->sections[l->next] = abbrev->p;
 	l->next = (l->next + 1) % DIE_TABLES;
 	*ret = t;
@@ -35,10 +32,9 @@ int die_lookup_unit(struct die_lookup *l, struct die_unit *u, const struct die_t
 		    struct bytes *in, struct die *ret, struct err *err)
 {
 	uint64_t base;
-	int rc = die_lookup_table(l, u, ret_table, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(die_lookup_table(l, u, ret_table, err));
 	*in = bytes_of(u->p + u->header_len, u->end - u->off - u->header_len);
 	rc = die_next(u, *ret_table, in, ret, err);
 	if (rc || !ret->abbrev)

@@ -88,10 +88,7 @@ static int read_name_at(struct die_names *n, struct current_unit *c, const struc
 	struct origin_memo *m = &n->origins[hash >> (64 - n->bits)];
 
 	if (m->stamp != n->stamp || m->off != off || m->file != f) {
-		int rc = follow_origins(n, c, f, off, ret, err);
-
-		if (rc)
-			return rc;
+		TRY(follow_origins(n, c, f, off, ret, err));
 		*m = (struct origin_memo){.file = f, .off = off, .stamp = n->stamp, .name = *ret};
 	}
 	*ret = m->name;
@@ -103,34 +100,29 @@ static int resolve_scope(struct die_names *n, struct current_unit *c, const stru
 {
 	struct origin_name o = {.name = DEBUG_NONE};
 	const char *own;
-	int rc = from->origin ? read_name_at(n, c, from->file, from->origin, &o, err) : 0;
 
-	if (rc)
-		return rc;
+	if (from->origin)
+		TRY(read_name_at(n, c, from->file, from->origin, &o, err));
 	own = from->linkage_name ? from->linkage_name : o.is_linkage ? NULL : from->name;
 	scope->name = o.name;
-	if (own)
-		rc = die_text_id(n->strings, own, &scope->name, err);
 	if (!scope->decl_line) {
 		scope->decl_line = o.decl_line;
 		if (o.has_decl_file)
 			scope->decl_file = o.decl_file;
 	}
-	return rc < 0 ? rc : 0;
+	return own && die_text_id(n->strings, own, &scope->name, err) < 0 ? ERR_MEMORY : 0;
 }
 
 int die_names_resolve(struct die_names *n, struct current_unit *c, const struct die_scopes *scopes,
 		      struct err *err)
 {
-	int rc = 0;
-
 	n->stamp++;
 	/* There are no more origins than scopes, so a small unit needs only a small part of the
 	 * cache. */
 	n->bits = 4;
 	while (n->bits < ORIGINS_BITS && 2 * scopes->count >> n->bits)
 		n->bits++;
-	for (size_t i = 0; i < scopes->count && !rc; i++)
-		rc = resolve_scope(n, c, &scopes->names[i], &scopes->list[i], err);
-	return rc;
+	for (size_t i = 0; i < scopes->count; i++)
+		TRY(resolve_scope(n, c, &scopes->names[i], &scopes->list[i], err));
+	return 0;
 }

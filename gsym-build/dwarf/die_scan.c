@@ -44,12 +44,11 @@ static int scan_unit(struct die_scan *s, struct err *err)
 		note_split_unit(s, &d);
 	if (rc >= 0)
 		rc = die_scopes_read(&s->scopes, c, &s->wanted, s->notes.report, t, &in, err);
-	if (!rc)
-		rc = die_names_resolve(&s->names, c, &s->scopes, err);
-	if (!rc && s->lookup.types)
-		rc = die_types_resolve(&s->types, c, &s->scopes, err);
 	if (rc)
 		return rc;
+	TRY(die_names_resolve(&s->names, c, &s->scopes, err));
+	if (s->lookup.types)
+		TRY(die_types_resolve(&s->types, c, &s->scopes, err));
 	unit_filter_mark_found(&s->wanted, s->scopes.spans, s->scopes.span_count);
 	return 1;
 }
@@ -159,8 +158,6 @@ int die_scan_open(struct die_scan *s, struct image *im, const struct die_compani
 		  struct debug_text *text, const struct debug_sink *sink,
 		  struct debug_report *report, struct err *err)
 {
-	int rc;
-
 	*report = (struct debug_report){0};
 	*s = (struct die_scan){
 		.sink = sink,
@@ -176,13 +173,12 @@ int die_scan_open(struct die_scan *s, struct image *im, const struct die_compani
 			    .columns = companions->columns},
 	};
 	die_types_init(&s->types, &s->lookup);
-	rc = die_names_open(&s->names, &s->lookup, &s->files.image.strings, report, err);
-	if (!rc)
-		rc = die_files_open(&s->files, im, companions, text, &s->lookup, &s->notes, err);
-	if (!rc && companions->wanted_count)
-		rc = unit_filter_open(&s->wanted, im, companions->wanted, companions->wanted_count,
-				      err);
-	return rc;
+	TRY(die_names_open(&s->names, &s->lookup, &s->files.image.strings, report, err));
+	TRY(die_files_open(&s->files, im, companions, text, &s->lookup, &s->notes, err));
+	if (companions->wanted_count)
+		return unit_filter_open(&s->wanted, im, companions->wanted,
+					companions->wanted_count, err);
+	return 0;
 }
 
 int die_scan_open_info(struct die_scan *s, struct image *im,
@@ -192,18 +188,16 @@ int die_scan_open_info(struct die_scan *s, struct image *im,
 	int rc;
 
 	if (die_abbrevs_cross_units(f->abbrev.p, f->abbrev.len, companions->types)) {
-		rc = die_section_load(&f->whole, im, ".debug_info", err);
-		if (!rc)
-			rc = die_file_list_units(f, err);
-		if (!rc)
-			rc = f->whole.p != NULL;
+		TRY(die_section_load(&f->whole, im, ".debug_info", err));
+		TRY(die_file_list_units(f, err));
+		rc = f->whole.p != NULL;
 	} else {
 		rc = section_stream_open(&s->info, im, ".debug_info", companions->helper, err);
 	}
 	if (rc <= 0 || !companions->types)
 		return rc;
-	rc = die_signatures_open(&s->types.signatures, im, &s->files, companions, err);
-	return rc ? rc : 1;
+	TRY(die_signatures_open(&s->types.signatures, im, &s->files, companions, err));
+	return 1;
 }
 
 void die_scan_close(struct die_scan *s)

@@ -139,13 +139,9 @@ static int owner_scope(struct walk *w, uint32_t level, uint32_t *ret, struct err
 		struct level *l = &w->levels[stack[--count]];
 		struct bytes in;
 		struct die d;
-		int rc = read_die(w, l->noted, &in, &d, err);
 
-		if (rc)
-			return rc;
-		rc = add_die_scope(w, &d, &no_code, *ret, ret, err);
-		if (rc)
-			return rc;
+		TRY(read_die(w, l->noted, &in, &d, err));
+		TRY(add_die_scope(w, &d, &no_code, *ret, ret, err));
 		l->noted = NULL;
 		l->scope = *ret;
 	}
@@ -158,19 +154,18 @@ static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, s
 {
 	uint32_t parent = DEBUG_NONE;
 	struct die d;
-	int rc = read_die(w, p, in, &d, err);
 
-	if (!rc)
-		rc = current_unit_ranges(w->current, &d, err);
+	TRY(read_die(w, p, in, &d, err));
+	TRY(current_unit_ranges(w->current, &d, err));
 	/* A scope that holds no wanted address counts as one without code; a scope below it may
 	 * hold one. */
-	if (rc || !w->current->scratch.count ||
+	if (!w->current->scratch.count ||
 	    !unit_filter_overlaps(w->wanted, w->current->scratch.list, w->current->scratch.count))
-		return rc;
+		return 0;
 	if (d.abbrev->tag == DW_TAG_inlined_subroutine)
-		rc = owner_scope(w, w->depth, &parent, err);
+		TRY(owner_scope(w, w->depth, &parent, err));
 	ret->noted = NULL;
-	return rc ? rc : add_die_scope(w, &d, &w->current->scratch, parent, &ret->scope, err);
+	return add_die_scope(w, &d, &w->current->scratch, parent, &ret->scope, err);
 }
 
 /* Returns the end of the children of a DIE from its DW_AT_sibling, if that is behind p; else

@@ -114,19 +114,18 @@ int die_signatures_open(struct die_signatures *x, struct image *im, const struct
 			const struct die_companions *c, struct err *err)
 {
 	size_t loose = files->split_count < c->dwo_count ? files->split_count : c->dwo_count;
-	int rc;
 
 	x->files = calloc(c->dwo_count + 2, sizeof(*x->files));
 	if (!x->files)
 		return err_no_memory(err);
-	rc = add_signature_file(x, &files->image, im, ".debug_types", err);
-	for (size_t i = 0; i < loose && !rc; i++)
-		rc = add_signature_file(x, &files->split[i], c->dwos[i], ".debug_types.dwo", err);
-	if (!rc && files->split_count > c->dwo_count)
-		rc = add_package(x, &files->split[c->dwo_count], c->dwp, err);
+	TRY(add_signature_file(x, &files->image, im, ".debug_types", err));
+	for (size_t i = 0; i < loose; i++)
+		TRY(add_signature_file(x, &files->split[i], c->dwos[i], ".debug_types.dwo", err));
+	if (files->split_count > c->dwo_count)
+		TRY(add_package(x, &files->split[c->dwo_count], c->dwp, err));
 	if (x->count)
 		qsort(x->list, x->count, sizeof(*x->list), compare_signatures);
-	return rc;
+	return 0;
 }
 
 void die_signatures_close(struct die_signatures *x)

@@ -28,18 +28,16 @@ int die_text_open(struct die_text *t, struct image *im, bool split, struct debug
 		  struct err *err)
 {
 	struct die_section *strings[] = {&t->str, &t->line_str};
-	int rc;
 
 	*t = (struct die_text){
 		.text = text,
 		.seen_bits = SEEN_BITS_MIN,
 	};
-	rc = die_section_load(&t->str, im, split ? ".debug_str.dwo" : ".debug_str", err);
-	if (!rc && !split)
-		rc = die_section_load(&t->line_str, im, ".debug_line_str", err);
-	if (!rc)
-		rc = die_section_load(&t->str_offsets, im,
-				      split ? ".debug_str_offsets.dwo" : ".debug_str_offsets", err);
+	TRY(die_section_load(&t->str, im, split ? ".debug_str.dwo" : ".debug_str", err));
+	if (!split)
+		TRY(die_section_load(&t->line_str, im, ".debug_line_str", err));
+	TRY(die_section_load(&t->str_offsets, im,
+			     split ? ".debug_str_offsets.dwo" : ".debug_str_offsets", err));
 	/* Cut each section behind its last NUL: then every string before that ends inside it. */
 	for (size_t i = 0; i < ARRAY_LEN(strings); i++)
 		while (strings[i]->len && strings[i]->p[strings[i]->len - 1])
@@ -47,7 +45,7 @@ int die_text_open(struct die_text *t, struct image *im, bool split, struct debug
 	while (t->seen_bits < SEEN_BITS_MAX && t->str.len / NAME_LEN >> t->seen_bits)
 		t->seen_bits++;
 	t->seen = calloc((size_t)1 << t->seen_bits, sizeof(*t->seen));
-	return !rc && !t->seen ? err_set(err, ERR_MEMORY, "out of memory for names") : rc;
+	return t->seen ? 0 : err_no_memory(err);
 }
 
 void die_text_close(struct die_text *t)
@@ -92,5 +90,5 @@ int die_text_id(struct die_text *t, const char *s, uint32_t *ret, struct err *er
 	*ret = debug_string(t->text, s, strnlen(s, LIMIT_NAME_LEN));
 	if (seen && *ret != DEBUG_NONE)
 		*seen = (struct die_text_seen){.next_off = off + 1, .id = *ret};
-	return *ret != DEBUG_NONE ? 1 : err_set(err, ERR_MEMORY, "out of memory for names");
+	return *ret != DEBUG_NONE ? 1 : err_no_memory(err);
 }

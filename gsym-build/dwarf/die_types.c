@@ -370,13 +370,11 @@ static int signature_of(struct die_types *t, const struct current_unit *c,
 int die_types_resolve(struct die_types *t, const struct current_unit *c,
 		      const struct die_scopes *scopes, struct err *err)
 {
-	int rc = 0;
-
 	if (!GROW(t->of_scopes, &t->of_scopes_cap, scopes->count + 1, SIZE_MAX))
 		return err_no_memory(err);
-	for (size_t i = 0; i < scopes->count && !rc; i++)
-		rc = signature_of(t, c, &scopes->list[i], &scopes->names[i], &t->of_scopes[i], err);
-	return rc;
+	for (size_t i = 0; i < scopes->count; i++)
+		TRY(signature_of(t, c, &scopes->list[i], &scopes->names[i], &t->of_scopes[i], err));
+	return 0;
 }
 
 void die_types_init(struct die_types *t, struct die_lookup *lookup)

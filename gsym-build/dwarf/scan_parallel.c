@@ -146,10 +146,9 @@ static int take_locked(struct share *sh, struct scan_thread *r, struct run *run,
 		run->seen = first.end;
 	add_visible(sh, run, len);
 	run->end = sh->next;
-	rc = owner->files.image.whole.p
-		     ? 0
-		     : section_stream_detach(&owner->info, run->end, &r->chunk, err);
-	return rc ? rc : 1;
+	if (!owner->files.image.whole.p)
+		TRY(section_stream_detach(&owner->info, run->end, &r->chunk, err));
+	return 1;
 }
 
 static int take_run(struct share *sh, struct scan_thread *r, struct run *run, struct err *err)
@@ -197,13 +196,10 @@ static int read_run(struct scan_thread *r, struct run *run, struct err *err)
 		int header = die_unit_header(&u, p,
 					     left < DIE_HEADER_MAX ? (size_t)left : DIE_HEADER_MAX,
 					     off, len, false, &why);
-		int rc;
 
 		u.file = f;
 		u.p = unit_filter_need(&r->s.wanted, off) == UNIT_FILTER_SKIP ? NULL : p;
-		rc = read_one(r, &u, number++, !header, &why, err);
-		if (rc)
-			return rc;
+		TRY(read_one(r, &u, number++, !header, &why, err));
 	}
 	return 0;
 }
@@ -306,29 +302,25 @@ static int open_both(struct scan_thread r[2], struct image *im,
 	int rc;
 
 	c.helper = NULL; /* the helper reads units itself */
-	rc = die_scan_open(&r[0].s, im, &c, parts[0].text, parts[0].sink, &r[0].report, err);
-	if (!rc)
-		rc = die_scan_open_info(&r[0].s, im, &c, err);
+	TRY(die_scan_open(&r[0].s, im, &c, parts[0].text, parts[0].sink, &r[0].report, err));
+	rc = die_scan_open_info(&r[0].s, im, &c, err);
 	*report = r[0].report;
 	r[0].report = (struct debug_report){0};
 	if (rc <= 0)
 		return rc;
 	c.missing = c.notes = NULL;
 	c.wanted_count = 0;
-	rc = die_scan_open(&r[1].s, im, &c, parts[1].text, parts[1].sink, &r[1].report, err);
-	if (!rc)
-		rc = unit_filter_copy(&r[1].s.wanted, &r[0].s.wanted, err);
+	TRY(die_scan_open(&r[1].s, im, &c, parts[1].text, parts[1].sink, &r[1].report, err));
+	TRY(unit_filter_copy(&r[1].s.wanted, &r[0].s.wanted, err));
 	r[1].report = (struct debug_report){0};
 	r[1].s.current.repeats = &r[0].s.repeats;
-	if (rc)
-		return rc;
 	r[1].s.files.image.whole = r[0].s.files.image.whole;
-	rc = die_file_list_units(&r[1].s.files.image, err);
+	TRY(die_file_list_units(&r[1].s.files.image, err));
 	for (int i = 0; i < 2; i++) {
 		r[i].s.notes.notes = companions->notes ? &r[i].notes : NULL;
 		r[i].s.notes.missing = companions->missing ? &r[i].missing : NULL;
 	}
-	return rc ? rc : 1;
+	return 1;
 }
 
 /* A struct scan_thread is too large for the stack. */

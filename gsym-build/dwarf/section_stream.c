@@ -56,7 +56,7 @@ int section_stream_open(struct section_stream *w, struct image *im, const char *
 		return err_prefix(err, "section %s", name);
 	w->next = helper ? malloc(AHEAD) : NULL;
 	if (helper && !w->next)
-		return err_set(err, ERR_MEMORY, "no memory to inflate ahead");
+		return err_no_memory(err);
 	w->helper = helper;
 	if (helper)
 		start_next(w);
@@ -159,15 +159,11 @@ static int inflate_to(struct section_stream *w, uint64_t off, uint64_t len, stru
 int section_stream_seek(struct section_stream *w, uint64_t off, uint64_t len, const uint8_t **ret,
 			struct err *err)
 {
-	int rc;
-
 	if (off > w->len || len > w->len - off)
 		return 0;
 	if (w->stream &&
 	    (off < w->off || off - w->off > w->have || len > w->have - (off - w->off))) {
-		rc = w->helper ? take_ahead(w, off, len, err) : inflate_to(w, off, len, err);
-		if (rc)
-			return rc;
+		TRY(w->helper ? take_ahead(w, off, len, err) : inflate_to(w, off, len, err));
 	} else if (!w->stream && !w->shared) {
 		drop_pages(w, off);
 	}

@@ -175,7 +175,7 @@ int unit_filter_open(struct unit_filter *w, struct image *im, const uint64_t *va
 	if (image_section(im, ".debug_aranges", &p, &len, NULL) != 1)
 		len = 0;
 	if (!read_index(w, bytes_of(p, len)))
-		return err_set(err, ERR_MEMORY, "out of memory for .debug_aranges");
+		return err_no_memory(err);
 	put_in_order(w->listed, w->listed_count, sizeof(*w->listed), compare_u64);
 	put_in_order(w->pairs, w->pair_count, sizeof(*w->pairs), compare_u64);
 	for (size_t i = 0; i < count; i++)

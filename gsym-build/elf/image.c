@@ -23,13 +23,9 @@ static int image_library_failed(const char *what, struct err *err)
 /* Checks the identification bytes before libelf sees the file. */
 static int check_ident(const uint8_t *p, size_t len, struct err *err)
 {
-	int rc;
-
 	if (len < EI_NIDENT)
 		return err_set(err, ERR_UNSUPPORTED, "not an ELF file");
-	rc = file_headers_check_ident(p, err);
-	if (rc)
-		return rc;
+	TRY(file_headers_check_ident(p, err));
 	if (p[EI_VERSION] != EV_CURRENT)
 		return err_set(err, ERR_DATA, "damaged ELF: unknown version");
 	if (len < (p[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)))
@@ -128,10 +124,8 @@ static int read_sections(struct image *im, struct err *err)
 int image_open(struct image **ret, const void *p, size_t len, struct err *err)
 {
 	_cleanup_(image_freep) struct image *im = NULL;
-	int rc = check_ident(p, len, err);
 
-	if (rc)
-		return rc;
+	TRY(check_ident(p, len, err));
 	im = calloc(1, sizeof(*im));
 	if (!im)
 		return err_no_memory(err);
@@ -148,15 +142,11 @@ int image_open(struct image **ret, const void *p, size_t len, struct err *err)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "ELF type %u is no program, library or object file",
 			       im->ehdr.e_type);
-	rc = check_tables(im, err);
-	if (!rc)
-		rc = read_segments(im, err);
-	if (!rc)
-		rc = read_sections(im, err);
-	if (!rc && im->ehdr.e_type == ET_REL)
-		rc = image_lay_out(im, err);
-	if (rc)
-		return rc;
+	TRY(check_tables(im, err));
+	TRY(read_segments(im, err));
+	TRY(read_sections(im, err));
+	if (im->ehdr.e_type == ET_REL)
+		TRY(image_lay_out(im, err));
 	*ret = TAKE_PTR(im);
 	return 0;
 }
@@ -367,11 +357,8 @@ static int part_content(struct image *im, struct image_part *part, const uint8_t
 		if (rc)
 			return err_prefix(err, "section %s", part->name);
 	}
-	if (image_bias(im)) {
-		rc = image_relocate(im, part, packed.p, packed.plain_len, err);
-		if (rc)
-			return rc;
-	}
+	if (image_bias(im))
+		TRY(image_relocate(im, part, packed.p, packed.plain_len, err));
 	if (part->inflated)
 		*ret_p = part->inflated;
 	return 1;

@@ -13,13 +13,11 @@ int image_summary_identity(int fd, const struct image_summary *s, struct build_i
 int image_summary_second_name(int fd, const struct image_summary *s, struct build_id *ret,
 			      struct err *err)
 {
-	int rc;
-
 	if (s->id.id.kind == BUILD_ID_NONE || !s->id.in_ends ||
 	    (s->kind != IMAGE_EXECUTABLE && s->kind != IMAGE_BOTH))
 		return 0;
-	rc = htlhash_of_file(fd, s->id.file_len, ret, err);
-	return rc ? rc : 1;
+	TRY(htlhash_of_file(fd, s->id.file_len, ret, err));
+	return 1;
 }
 
 int image_identify(int fd, struct build_id *ret_id, struct err *err)

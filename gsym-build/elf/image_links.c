@@ -16,10 +16,7 @@
 static int read_names_header(int fd, struct file_headers *h, struct file_header *ret_names,
 			     struct err *err)
 {
-	int rc = file_headers_read(fd, h, err);
-
-	if (rc)
-		return rc;
+	TRY(file_headers_read(fd, h, err));
 	if (!h->sections.off || !h->sections.count)
 		return err_set(err, ERR_UNSUPPORTED, "no section headers");
 	if (h->names_index >= h->sections.count)
@@ -56,20 +53,15 @@ int image_links_read(int fd, struct image_links *ret, struct err *err)
 	bool code = false, code_elsewhere = false, dwarf = false, package = false;
 	struct file_headers h;
 	struct file_header names;
-	int rc = read_names_header(fd, &h, &names, err);
 
-	if (rc)
-		return rc;
+	TRY(read_names_header(fd, &h, &names, err));
 	*ret = (struct image_links){0};
 	for (uint32_t i = 1; i < h.sections.count; i++) {
 		char name[NAME_LEN + 1];
 		struct file_header s;
 
-		rc = file_headers_section(&h, i, &s, err);
-		if (!rc)
-			rc = file_headers_name(&h, &names, &s, name, sizeof(name), err);
-		if (rc)
-			return rc;
+		TRY(file_headers_section(&h, i, &s, err));
+		TRY(file_headers_name(&h, &names, &s, name, sizeof(name), err));
 		if (s.flags & SHF_EXECINSTR && s.len) {
 			code = code || s.type != SHT_NOBITS;
 			code_elsewhere = code_elsewhere || s.type == SHT_NOBITS;

@@ -317,5 +317,5 @@ int image_add_plt_symbols(struct image *im, struct debug_text *text, struct symb
 			read_x86(&p, sh, code->d_buf, code->d_size);
 	}
 	*ret_count = p.added;
-	return p.failed ? err_set(err, ERR_MEMORY, "out of memory for symbols") : 0;
+	return p.failed ? err_no_memory(err) : 0;
 }

@@ -215,10 +215,8 @@ int image_lay_out(struct image *im, struct err *err)
 {
 	uint64_t max = (image_is_64(im) ? (uint64_t)INT64_MAX : UINT32_MAX) - IMAGE_BASE_REL;
 	uint64_t end = 0;
-	int rc = refuse_unknown(im, err);
 
-	if (rc)
-		return rc;
+	TRY(refuse_unknown(im, err));
 	for (size_t i = 1; i < im->part_count; i++)
 		im->parts[i].shdr.sh_addr = 0;
 	for (int code = 1; code >= 0; code--) {

@@ -171,7 +171,7 @@ static int add_symbol(struct image *im, const struct table *t, size_t index,
 	if (image_bias(im))
 		s.vaddr += im->parts[section].shdr.sh_addr;
 	if (s.name == DEBUG_NONE || !symbols_add(symbols, &s))
-		return err_set(err, ERR_MEMORY, "out of memory for symbols");
+		return err_no_memory(err);
 	return 1;
 }
 

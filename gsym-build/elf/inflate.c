@@ -76,7 +76,7 @@ int inflate_stream_open(struct inflate_stream **ret, enum inflate_kind kind, con
 		ok = s->zstd && !ZSTD_isError(ZSTD_initDStream(s->zstd));
 	}
 	if (!ok)
-		return err_set(err, ERR_MEMORY, "out of memory to decompress");
+		return err_no_memory(err);
 	s->kind = kind;
 	*ret = TAKE_PTR(s);
 	return 0;
@@ -126,18 +126,14 @@ int inflate_bytes(enum inflate_kind kind, const void *in, size_t in_len, uint64_
 {
 	_cleanup_(inflate_stream_freep) struct inflate_stream *s = NULL;
 	_cleanup_(freep) uint8_t *out = NULL;
-	int rc = inflate_stream_open(&s, kind, in, in_len, out_len, err);
 
-	if (rc)
-		return rc;
+	TRY(inflate_stream_open(&s, kind, in, in_len, out_len, err));
 	/* Pages that the stream does not fill are never touched. */
 	out = malloc(out_len + PAD);
 	if (!out)
 		return err_set(err, ERR_MEMORY, "no memory to inflate to %llu bytes",
 			       (unsigned long long)out_len);
-	rc = inflate_stream_read(s, out, out_len, err);
-	if (rc)
-		return rc;
+	TRY(inflate_stream_read(s, out, out_len, err));
 	memset(out + out_len, 0, PAD);
 	*ret_p = TAKE_PTR(out);
 	return 0;

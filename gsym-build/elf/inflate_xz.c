@@ -9,7 +9,7 @@ static int explain_xz(lzma_ret rc, struct err *err)
 {
 	switch (rc) {
 	case LZMA_MEM_ERROR:
-		return err_set(err, ERR_MEMORY, "no memory to decompress xz");
+		return err_no_memory(err);
 	case LZMA_MEMLIMIT_ERROR:
 		return err_set(err, ERR_LIMIT, "its xz decoder needs more than %llu bytes",
 			       (unsigned long long)LIMIT_XZ_MEMORY);
@@ -36,7 +36,7 @@ static int decode_xz(lzma_stream *s, uint64_t max, struct buf *out, struct err *
 			return err_set(err, ERR_LIMIT, "it inflates to more than %llu bytes",
 				       (unsigned long long)max);
 		if (!buf_append(out, chunk, have))
-			return err_set(err, ERR_MEMORY, "no memory to decompress xz");
+			return err_no_memory(err);
 	}
 	if (rc != LZMA_STREAM_END)
 		return explain_xz(rc, err);

@@ -118,7 +118,7 @@ static int add_kallsyms_row(struct parse *s, const struct row *row, struct err *
 							     : SYMBOL_LOCAL;
 	sym.name = debug_string(s->text, row->name, row->name_len);
 	if (sym.name == DEBUG_NONE || !symbols_add(s->symbols, &sym))
-		return err_set(err, ERR_MEMORY, "out of memory for symbols");
+		return err_no_memory(err);
 	return 0;
 }
 

@@ -186,22 +186,19 @@ static int check_row_block(struct walk *w, const struct rsym_place *place, struc
 {
 	const struct rsym *t = w->t;
 	struct rsym_block b;
-	int rc;
 
 	if (place->off != w->off ||
 	    !rsym_block_open(&b, t->blocks + place->off, place->len, place->limit, t->block_rows,
 			     t->line_base_bits, t->frequent_bits))
 		return content_damaged(err, "block", w->blocks);
-	rc = check_nodes(w, &b, err);
-	if (!rc)
-		rc = check_rows(w, &b, err);
-	if (!rc)
-		rc = check_anchors(w, &b, err);
+	TRY(check_nodes(w, &b, err));
+	TRY(check_rows(w, &b, err));
+	TRY(check_anchors(w, &b, err));
 	w->off += place->len;
 	w->rows += b.row_count;
 	w->nodes += b.node_count;
 	w->blocks++;
-	return rc;
+	return 0;
 }
 
 static int check_leaf(struct walk *w, struct rsym_path *path, struct err *err)
@@ -216,16 +213,13 @@ static int check_leaf(struct walk *w, struct rsym_path *path, struct err *err)
 	for (i = 0; i < RSYM_LEAF_BLOCKS && RSYM_LEAF_END(leaf, i) != RSYM_LEAF_FAR && !is_far;
 	     i++) {
 		struct rsym_place place;
-		int rc;
 
 		/* The expected start of the block is looked up, and must be its first address. */
 		path->key = (uint32_t)w->next;
 		if (w->next > path->span.last || !rsym_leaf_block(w->t, path, i, &place) ||
 		    place.x != 0)
 			return content_damaged(err, "leaf", path->leaf);
-		rc = check_row_block(w, &place, err);
-		if (rc)
-			return rc;
+		TRY(check_row_block(w, &place, err));
 		w->next += place.limit;
 		/* Only the last block of a leaf may end out of the range of 16 bits. */
 		is_far = RSYM_LEAF_START(leaf, i) == RSYM_LEAF_FAR;
@@ -249,17 +243,14 @@ static int check_blocks(const struct rsym *t, struct err *err)
 	w->ends_in_a_gap = true;
 	for (uint32_t i = 0; i < t->span_count; i++) {
 		struct rsym_path path;
-		int rc;
 
 		rsym_span_read(t, i, &path.span);
-		rc = check_leaf_index(t, &path.span, err);
+		TRY(check_leaf_index(t, &path.span, err));
 		w->next = 0;
-		for (uint32_t j = 0; j < path.span.leaf_count && !rc; j++) {
+		for (uint32_t j = 0; j < path.span.leaf_count; j++) {
 			path.leaf = path.span.leaf_first + j;
-			rc = check_leaf(w, &path, err);
+			TRY(check_leaf(w, &path, err));
 		}
-		if (rc)
-			return rc;
 	}
 	/* The last row has no end, so it must be a gap. */
 	if (w->off != t->blocks_len || w->rows != t->range_count || w->nodes != t->node_count ||
@@ -332,13 +323,9 @@ static int check_functions(const struct rsym *t, struct err *err)
 
 int rsym_check(const struct rsym *t, struct err *err)
 {
-	int rc = check_blocks(t, err);
-
-	if (!rc)
-		rc = check_line_bases(t, err);
-	if (!rc)
-		rc = check_functions(t, err);
-	if (!rc)
-		rc = rsym_texts_check(&t->names, err);
-	return rc ? rc : rsym_texts_check(&t->files, err);
+	TRY(check_blocks(t, err));
+	TRY(check_line_bases(t, err));
+	TRY(check_functions(t, err));
+	TRY(rsym_texts_check(&t->names, err));
+	return rsym_texts_check(&t->files, err);
 }

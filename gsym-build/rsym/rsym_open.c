@@ -167,8 +167,6 @@ static int open_shape(struct rsym *t, const struct sections *s, struct err *err)
 
 static int open_sections(struct rsym *t, const struct sections *s, struct err *err)
 {
-	int rc;
-
 	t->spans = s->by_id[RSYM_SECTION_SPANS].p;
 	t->leaf_index = s->by_id[RSYM_SECTION_LEAF_INDEX].p;
 	t->leaves = s->by_id[RSYM_SECTION_LEAVES].p;
@@ -194,59 +192,43 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	t->frequent_count = count_of_section(s, RSYM_SECTION_FREQUENT);
 	t->decl_count = count_of_section(s, RSYM_SECTION_DECLS);
 	t->segment_count = count_of_section(s, RSYM_SECTION_SEGMENTS);
-	rc = open_shape(t, s, err);
-	if (!rc)
-		rc = rsym_texts_open(&t->names, s->by_id[RSYM_SECTION_NAMES].p,
-				     s->by_id[RSYM_SECTION_NAMES].len, err);
-	if (!rc)
-		rc = rsym_texts_open(&t->files, s->by_id[RSYM_SECTION_FILES].p,
-				     s->by_id[RSYM_SECTION_FILES].len, err);
-	if (rc)
-		return rc;
+	TRY(open_shape(t, s, err));
+	TRY(rsym_texts_open(&t->names, s->by_id[RSYM_SECTION_NAMES].p,
+			    s->by_id[RSYM_SECTION_NAMES].len, err));
+	TRY(rsym_texts_open(&t->files, s->by_id[RSYM_SECTION_FILES].p,
+			    s->by_id[RSYM_SECTION_FILES].len, err));
 	t->file_count = t->files.count;
-	rc = rsym_function_aliases_open(t, err);
-	if (!rc)
-		rc = rsym_columns_open(t, err);
-	if (!rc)
-		rc = rsym_types_open(t, err);
-	if (!rc)
-		rc = rsym_shown_open(t, err);
-	return rc ? rc : rsym_check_heads(t, err);
+	TRY(rsym_function_aliases_open(t, err));
+	TRY(rsym_columns_open(t, err));
+	TRY(rsym_types_open(t, err));
+	TRY(rsym_shown_open(t, err));
+	return rsym_check_heads(t, err);
 }
 
 static int open_rsym_table(struct rsym *t, const void *p, size_t len, bool trusted, struct err *err)
 {
 	struct rsym_disk_header h;
 	struct sections s = {0};
-	int rc;
 
 	*t = (struct rsym){.p = p, .len = len};
 	if ((uintptr_t)p % POINTER_ALIGN)
 		return err_set(err, ERR_USAGE, "a table must be mapped on a multiple of %d bytes",
 			       POINTER_ALIGN);
-	rc = check_header(t, &h, err);
-	if (!rc)
-		rc = find_sections(t, h.section_count, !trusted, &s, err);
-	return rc ? rc : open_sections(t, &s, err);
+	TRY(check_header(t, &h, err));
+	TRY(find_sections(t, h.section_count, !trusted, &s, err));
+	return open_sections(t, &s, err);
 }
 
 int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err)
 {
-	int rc = open_rsym_table(t, p, len, false, err);
-
-	if (!rc)
-		rc = rsym_check(t, err);
-	if (!rc)
-		rc = rsym_function_aliases_check(t, err);
-	if (!rc)
-		rc = rsym_code_check(t, err);
-	if (!rc)
-		rc = rsym_columns_check(t, err);
-	if (!rc)
-		rc = rsym_types_check(t, err);
-	if (!rc)
-		rc = rsym_shown_check(t, err);
-	return rc ? rc : rsym_report_check(t, err);
+	TRY(open_rsym_table(t, p, len, false, err));
+	TRY(rsym_check(t, err));
+	TRY(rsym_function_aliases_check(t, err));
+	TRY(rsym_code_check(t, err));
+	TRY(rsym_columns_check(t, err));
+	TRY(rsym_types_check(t, err));
+	TRY(rsym_shown_check(t, err));
+	return rsym_report_check(t, err);
 }
 
 int rsym_open_trusted(struct rsym *t, const void *p, size_t len, struct err *err)

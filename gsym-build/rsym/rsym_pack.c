@@ -341,12 +341,10 @@ static int pack_blocks(struct packer *first, struct helper *helper, const struct
 {
 	_cleanup_(packing_done) struct packing all = {0};
 	_cleanup_(freep) struct packer *second = helper ? malloc(sizeof(*second)) : NULL;
-	int rc = plan_parts(&all, first->p.c, err);
 
-	if (!rc && helper && !second)
-		rc = err_no_memory(err);
-	if (rc)
-		return rc;
+	TRY(plan_parts(&all, first->p.c, err));
+	if (helper && !second)
+		return err_no_memory(err);
 	first->all = &all;
 	if (second) {
 		*second = *first;
@@ -354,8 +352,7 @@ static int pack_blocks(struct packer *first, struct helper *helper, const struct
 	}
 	pack_parts(first);
 	helper_wait(helper);
-	return join_packed(&all, out, shape) ? 0
-					     : err_set(err, ERR_MEMORY, "out of memory for blocks");
+	return join_packed(&all, out, shape) ? 0 : err_no_memory(err);
 }
 
 int rsym_pack(const struct rsym_content *c, const struct rsym_line_bases *e, bool shallow,
@@ -366,7 +363,6 @@ int rsym_pack(const struct rsym_content *c, const struct rsym_line_bases *e, boo
 	_cleanup_(freep) uint32_t *frequent_of =
 		malloc(((size_t)e->count + 1) * sizeof(*frequent_of));
 	struct pack *p;
-	int rc;
 
 	if (!packer || !frequent_of)
 		return err_no_memory(err);
@@ -380,9 +376,7 @@ int rsym_pack(const struct rsym_content *c, const struct rsym_line_bases *e, boo
 	shape->block_rows = shallow ? RSYM_ROWS_MAX : RSYM_ROWS_MAX / 2;
 	p->block.block_rows = shape->block_rows;
 	p->block.line_base_bits = shape->line_base_bits;
-	rc = choose_frequent(p, shape, out->frequent, err);
-	if (rc)
-		return rc;
+	TRY(choose_frequent(p, shape, out->frequent, err));
 	p->block.frequent_bits = shape->frequent_bits;
 	return pack_blocks(packer, helper, out, shape, err);
 }

@@ -203,7 +203,6 @@ int rsym_reader_type(struct rsym_reader *r, uint32_t function, const uint8_t **r
 		     struct err *err)
 {
 	uint32_t type = rsym_types_index(r->t, function);
-	int rc;
 
 	if (type == RSYM_NONE)
 		return 0;
@@ -211,8 +210,8 @@ int rsym_reader_type(struct rsym_reader *r, uint32_t function, const uint8_t **r
 		r->types = rsym_text_reader_new(&r->t->signatures, r->cache_max);
 	if (!r->types)
 		return err_no_memory(err);
-	rc = rsym_text_get(r->types, type, ret, ret_len, err);
-	return rc ? rc : 1;
+	TRY(rsym_text_get(r->types, type, ret, ret_len, err));
+	return 1;
 }
 
 static int append_stored_text(const struct rsym_texts *texts, uint32_t i, struct buf *out,

@@ -198,12 +198,8 @@ static int get_block(struct rsym_text_reader *r, uint32_t i, struct bytes *ret, 
 	uint32_t block = i / t->block_strings, first = block * t->block_strings;
 	size_t len;
 
-	if (r->at[block].round != r->round) {
-		int rc = unpack_block(r, block, err);
-
-		if (rc)
-			return rc;
-	}
+	if (r->at[block].round != r->round)
+		TRY(unpack_block(r, block, err));
 	memcpy(&len, r->cache.p + r->at[block].off, sizeof(len));
 	*ret = bytes_of(r->cache.p + r->at[block].off + sizeof(len), len);
 	*ret_count = t->count - first < t->block_strings ? t->count - first : t->block_strings;
@@ -240,10 +236,8 @@ static int check_text_block(struct rsym_text_reader *r, uint32_t first, uint64_t
 	struct bytes lens, texts;
 	uint32_t count;
 	size_t shared, added;
-	int rc = get_block(r, first, &lens, &count, err);
 
-	if (rc)
-		return rc;
+	TRY(get_block(r, first, &lens, &count, err));
 	*unpacked_len += lens.left;
 	texts = behind_lens(lens, count);
 	for (uint32_t i = 0; i < count; i++) {

@@ -163,15 +163,11 @@ int rsym_text_write(const struct rsym_string *strings, uint32_t count, unsigned 
 	};
 	struct rsym_disk_texts head = {.count = count, .block_strings = (uint8_t)block_strings};
 	struct bits_out bits = {.out = out};
-	int rc = front_code_all(&p, strings, count, block_strings, err);
 
-	if (rc)
-		return rc;
+	TRY(front_code_all(&p, strings, count, block_strings, err));
 	if (!quick)
 		train_dictionary(&p);
-	rc = compress_block(&p, quick ? LEVEL_QUICK : LEVEL, err);
-	if (rc)
-		return rc;
+	TRY(compress_block(&p, quick ? LEVEL_QUICK : LEVEL, err));
 	head.dictionary_len = (uint32_t)p.dictionary.len;
 	head.block_max = p.block_max;
 	head.end_bits = (uint8_t)bits_len(p.packed.len);

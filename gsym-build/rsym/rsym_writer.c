@@ -297,13 +297,10 @@ static int order_aliases(struct rsym_writer *w, const struct parts *p, const uin
 {
 	uint32_t count = (uint32_t)(w->aliases.len / sizeof(uint32_t));
 	uint32_t *list = (void *)w->aliases.p;
-	int rc;
 
 	if (w->aliases.failed)
 		return err_no_memory(err);
-	rc = rsym_order_function_aliases(list, &count, p->functions, function_id, err);
-	if (rc)
-		return rc;
+	TRY(rsym_order_function_aliases(list, &count, p->functions, function_id, err));
 	rsym_function_aliases_put(rsym_writer_optional(w, RSYM_SECTION_ALIASES), list, count,
 				  (uint32_t)w->functions.count);
 	return 0;
@@ -339,19 +336,13 @@ static int order_content(struct rsym_writer *w, struct parts *p, struct err *err
 	struct rsym_content_node *nodes = (void *)w->nodes.p;
 	struct rsym_content_row *rows = (void *)w->rows.p;
 	size_t row_count = w->starts.len / sizeof(uint64_t);
-	int rc = rsym_order_strings(&w->names, &p->names, &name_id, err);
 
-	if (!rc)
-		rc = rsym_order_strings(&w->files, &p->files, &file_id, err);
-	if (!rc)
-		rc = rsym_order_functions(&w->functions, name_id, file_id, &p->functions,
-					  &function_id, err);
-	if (!rc)
-		rc = order_aliases(w, p, function_id, err);
-	if (!rc)
-		rc = order_types(w, p, err);
-	if (rc)
-		return rc;
+	TRY(rsym_order_strings(&w->names, &p->names, &name_id, err));
+	TRY(rsym_order_strings(&w->files, &p->files, &file_id, err));
+	TRY(rsym_order_functions(&w->functions, name_id, file_id, &p->functions, &function_id,
+				 err));
+	TRY(order_aliases(w, p, function_id, err));
+	TRY(order_types(w, p, err));
 	for (size_t i = 0; i < node_count(w); i++) {
 		nodes[i].function = function_id[nodes[i].function];
 		nodes[i].call_file = rsym_order_file(file_id, nodes[i].call_file);
@@ -405,11 +396,10 @@ static int pack_rows(struct parts *p, struct helper *helper, struct err *err)
 		.index = &p->index,
 	};
 	bool shallow = rsym_pack_is_shallow(&p->content);
-	int rc = rsym_line_bases_make(&p->line_bases, &p->content,
-				      shallow ? STRETCH_SHALLOW : STRETCH_DEEP, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(rsym_line_bases_make(&p->line_bases, &p->content,
+				 shallow ? STRETCH_SHALLOW : STRETCH_DEEP, err));
 	rsym_line_bases_pack(&p->line_bases, &line_bases_out, &p->shape);
 	rc = rsym_pack(&p->content, &p->line_bases, shallow, helper, &pack_out, &p->shape, err);
 	if (!rc && !rsym_index_writer_end(&p->index))
@@ -426,9 +416,7 @@ static int pack_content(struct parts *p, struct helper *helper, struct err *err)
 	helper_start(helper, write_texts, &texts);
 	rc = pack_rows(p, helper, err);
 	helper_wait(helper);
-	if (!rc && texts.rc)
-		rc = err_set(err, texts.rc, "%s", texts.err.message);
-	return rc;
+	return !rc && texts.rc ? err_set(err, texts.rc, "%s", texts.err.message) : rc;
 }
 
 static int lay_out_table(const struct rsym_writer *w, const struct parts *p,
@@ -462,7 +450,6 @@ int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *inf
 		.id_kind = info->id.kind,
 		.id_len = info->id.len,
 	};
-	int rc;
 
 	for (size_t i = 0; i < ARRAY_LEN(p.packed); i++)
 		buf_init(&p.packed[i], LIMIT_TABLE_LEN);
@@ -484,11 +471,10 @@ int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *inf
 	}
 	memcpy(h.id, info->id.bytes, sizeof(h.id));
 	w->finished = true;
-	rc = order_content(w, &p, err);
-	if (!rc && info->show)
-		rc = rsym_shown_put(rsym_writer_optional(w, RSYM_SECTION_SHOWN), p.names,
-				    p.content.name_count, info->show, err);
-	if (!rc)
-		rc = pack_content(&p, helper, err);
-	return rc ? rc : lay_out_table(w, &p, &h, out, err);
+	TRY(order_content(w, &p, err));
+	if (info->show)
+		TRY(rsym_shown_put(rsym_writer_optional(w, RSYM_SECTION_SHOWN), p.names,
+				   p.content.name_count, info->show, err));
+	TRY(pack_content(&p, helper, err));
+	return lay_out_table(w, &p, &h, out, err);
 }

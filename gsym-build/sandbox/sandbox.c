@@ -46,21 +46,17 @@ static int set_limit(int what, uint64_t soft, uint64_t hard, const char *name, s
 
 int sandbox_limit(const struct sandbox_limits *l, struct err *err)
 {
-	int rc = set_limit(RLIMIT_CORE, 0, 0, "RLIMIT_CORE", err);
-
-	if (!rc)
-		rc = set_limit(RLIMIT_CPU, l->cpu_seconds, l->cpu_seconds + 2, "RLIMIT_CPU", err);
-	if (!rc)
-		rc = set_limit(RLIMIT_FSIZE, l->file_len, l->file_len, "RLIMIT_FSIZE", err);
-	if (!rc && !UNDER_SANITIZER)
-		rc = set_limit(RLIMIT_AS, l->memory, l->memory, "RLIMIT_AS", err);
-	if (!rc && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		rc = err_sys(err, errno, "PR_SET_NO_NEW_PRIVS");
-	if (!rc && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
-		rc = err_sys(err, errno, "PR_SET_PDEATHSIG");
-	if (!rc)
-		worker_class_take(l->class);
-	return rc;
+	TRY(set_limit(RLIMIT_CORE, 0, 0, "RLIMIT_CORE", err));
+	TRY(set_limit(RLIMIT_CPU, l->cpu_seconds, l->cpu_seconds + 2, "RLIMIT_CPU", err));
+	TRY(set_limit(RLIMIT_FSIZE, l->file_len, l->file_len, "RLIMIT_FSIZE", err));
+	if (!UNDER_SANITIZER)
+		TRY(set_limit(RLIMIT_AS, l->memory, l->memory, "RLIMIT_AS", err));
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return err_sys(err, errno, "PR_SET_NO_NEW_PRIVS");
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+		return err_sys(err, errno, "PR_SET_PDEATHSIG");
+	worker_class_take(l->class);
+	return 0;
 }
 
 static int allow_call(scmp_filter_ctx ctx, int call)
@@ -78,15 +74,13 @@ static int allow_call(scmp_filter_ctx ctx, int call)
 
 static int add_rules(scmp_filter_ctx ctx, const struct sandbox_calls *more)
 {
-	int rc = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(allowed) && !rc; i++)
-		rc = allow_call(ctx, allowed[i]);
-	for (size_t i = 0; i < more->count && !rc; i++)
-		rc = allow_call(ctx, more->list[i]);
-	for (size_t i = 0; i < ARRAY_LEN(refused) && !rc; i++)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), refused[i], 0);
-	return rc;
+	for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
+		TRY(allow_call(ctx, allowed[i]));
+	for (size_t i = 0; i < more->count; i++)
+		TRY(allow_call(ctx, more->list[i]));
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		TRY(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), refused[i], 0));
+	return 0;
 }
 
 int sandbox_enter(const struct sandbox_calls *more, struct err *err)

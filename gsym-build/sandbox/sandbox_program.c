@@ -14,6 +14,7 @@
 
 #include "io.h"
 #include "limits.h"
+#include "number.h"
 
 int sandbox_job_map_file(int fd, const void **ret_p, size_t *ret_len, struct err *err)
 {
@@ -55,13 +56,11 @@ static int map_companions(struct sandbox_job *job, struct err *err)
 int sandbox_job_map(struct sandbox_job *job, struct err *err)
 {
 	struct table_source *s = &job->source;
-	int rc = sandbox_job_map_file(WORKER_FD_INPUT, &s->p, &s->len, err);
 
-	if (!rc && job->req->has_executable)
-		rc = sandbox_job_map_file(WORKER_FD_STRIPPED, &s->executable, &s->executable_len,
-					  err);
-	if (rc)
-		return rc;
+	TRY(sandbox_job_map_file(WORKER_FD_INPUT, &s->p, &s->len, err));
+	if (job->req->has_executable)
+		TRY(sandbox_job_map_file(WORKER_FD_STRIPPED, &s->executable, &s->executable_len,
+					 err));
 	s->mapped = true;
 	s->missing = job->req->wants_missing ? &job->missing : NULL;
 	return map_companions(job, err);
@@ -88,10 +87,14 @@ static uint64_t read_peak_memory(int status_fd)
 	char text[4096];
 	ssize_t n = pread(status_fd, text, sizeof(text) - 1, 0);
 	const char *at;
+	uint64_t kib;
 
 	text[n > 0 ? n : 0] = 0;
 	at = strstr(text, "VmHWM:");
-	return at ? strtoull(at + 6, NULL, 10) * 1024 : 0;
+	if (!at)
+		return 0;
+	at += strcspn(at, "0123456789\n");
+	return number_take(&at, 10, &kib) ? kib * 1024 : 0;
 }
 
 void sandbox_job_usage(const struct sandbox_job *job, uint64_t *ret_cpu_ns,
@@ -108,14 +111,13 @@ static int answer_request(const struct sandbox_program *program, const struct wo
 			  struct worker_reply *reply, struct err *err)
 {
 	static struct sandbox_job job; /* large, and read until the process ends */
-	int rc = sandbox_limit(&(struct sandbox_limits){.memory = req->memory_max,
-							.cpu_seconds = req->cpu_seconds_max,
-							.file_len = req->table_len_max,
-							.class = (enum worker_class)req->class},
-			       err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(sandbox_limit(&(struct sandbox_limits){.memory = req->memory_max,
+						   .cpu_seconds = req->cpu_seconds_max,
+						   .file_len = req->table_len_max,
+						   .class = (enum worker_class)req->class},
+			  err));
 	job.req = req;
 	job.program = program;
 	job.status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);

@@ -92,7 +92,7 @@ int plain_names_resolve(struct plain_reader *r, struct err *err)
 		if (name && *name) {
 			scope->name = debug_string(r->text, name, strnlen(name, LIMIT_NAME_LEN));
 			if (scope->name == DEBUG_NONE)
-				return err_set(err, ERR_MEMORY, "out of memory for names");
+				return err_no_memory(err);
 		}
 		if (!scope->decl_line) {
 			scope->decl_line = (uint32_t)o->decl_line;

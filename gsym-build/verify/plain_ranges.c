@@ -58,8 +58,6 @@ static int read_pairs(const struct range_source *s, uint64_t off, struct range_l
 	uint64_t base = s->base, pair[2];
 
 	for (uint64_t at = off;; at += 2 * size) {
-		int rc;
-
 		if (!number_at(s->ranges, s->ranges_len, at, size, &pair[0]) ||
 		    !number_at(s->ranges, s->ranges_len, at + size, size, &pair[1]))
 			return bad_range("cut", off, err);
@@ -69,9 +67,7 @@ static int read_pairs(const struct range_source *s, uint64_t off, struct range_l
 		}
 		if (!(pair[0] | pair[1]))
 			return 0;
-		rc = add_plain_range(out, (base + pair[0]) & mask, (base + pair[1]) & mask, err);
-		if (rc)
-			return rc;
+		TRY(add_plain_range(out, (base + pair[0]) & mask, (base + pair[1]) & mask, err));
 	}
 }
 

@@ -70,13 +70,9 @@ static int add_plain_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, 
 	uint32_t scope = (uint32_t)r->scope_count;
 	struct plain_die d;
 	struct debug_scope s;
-	int rc = plain_die_read(r, r->dbg, die, &d, err);
 
-	if (rc)
-		return rc;
-	rc = read_plain_unit_ranges(r, &d, err);
-	if (rc)
-		return rc;
+	TRY(plain_die_read(r, r->dbg, die, &d, err));
+	TRY(read_plain_unit_ranges(r, &d, err));
 	if (!GROW(r->scopes, &r->scopes_cap, (size_t)scope + 1, DEBUG_NONE) ||
 	    !GROW(r->scope_names, &r->scope_names_cap, (size_t)scope + 1, DEBUG_NONE))
 		return err_no_memory(err);
@@ -105,10 +101,8 @@ static int add_plain_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, 
 	r->scope_count++;
 	r->report->needs_alt_file |= d.in_alt_file;
 	for (size_t i = 0; i < r->scratch.count; i++) {
-		rc = add_plain_span(r, r->scratch.list[i].start, r->scratch.list[i].end, scope,
-				    err);
-		if (rc)
-			return rc;
+		TRY(add_plain_span(r, r->scratch.list[i].start, r->scratch.list[i].end, scope,
+				   err));
 	}
 	/* Code needs the names of all that holds it. */
 	for (uint32_t at = scope;
@@ -170,10 +164,8 @@ static int walk_dies(struct plain_reader *r, struct level *stack, size_t *depth,
 				       (unsigned long long)last);
 		last = off;
 		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
-			rc = add_plain_scope(r, top->die, tag == DW_TAG_inlined_subroutine,
-					     top->scope, &scope, err);
-			if (rc)
-				return rc;
+			TRY(add_plain_scope(r, top->die, tag == DW_TAG_inlined_subroutine,
+					    top->scope, &scope, err));
 		}
 		rc = DW_DLV_NO_ENTRY;
 		if (!has_no_code(tag) && *depth < LIMIT_DIE_DEPTH)
@@ -184,9 +176,7 @@ static int walk_dies(struct plain_reader *r, struct level *stack, size_t *depth,
 			stack[(*depth)++] = (struct level){.die = child, .scope = scope};
 			continue;
 		}
-		rc = next_die(r, stack, depth, err);
-		if (rc)
-			return rc;
+		TRY(next_die(r, stack, depth, err));
 	}
 	return 0;
 }
@@ -393,9 +383,7 @@ static int read_plain_batch(struct plain_reader *r, uint64_t *index, bool *ret_m
 		r->source.version = version;
 		r->source.address_size = address_size == 4 ? 4 : 8;
 		r->source.offset_size = offset_size == 4 ? 4 : 8;
-		rc = one_unit(r, kind, err);
-		if (rc)
-			return rc;
+		TRY(one_unit(r, kind, err));
 		*index = i + 1;
 		done += next - off;
 		if (done > BATCH_LEN) {

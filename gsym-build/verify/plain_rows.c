@@ -157,7 +157,7 @@ static int take_rows(struct plain_rows *t, const struct line_sections *s, uint64
 		return 0;
 	t->ids = malloc(((size_t)(t->end - t->first) + 1) * sizeof(*t->ids));
 	if (!t->ids || !GROW(out->rows, &out->cap, (size_t)count + 1, SIZE_MAX))
-		return err_set(err, ERR_MEMORY, "out of memory for line rows");
+		return err_no_memory(err);
 	for (Dwarf_Signed i = 0; i < t->end - t->first; i++)
 		t->ids[i] = DEBUG_NONE;
 	for (Dwarf_Signed i = 0; i < count; i++) {

@@ -39,7 +39,7 @@ static int add_plain_split_unit(struct plain_reader *r, struct plain_split_unit 
 	if (rc || (u->version >= 5 ? kind != DW_UT_split_compile : !d.has_dwo_id))
 		return 0; /* an unreadable unit is treated as missing */
 	if (!GROW(r->split_units, &r->split_units_cap, r->split_unit_count + 1, SIZE_MAX))
-		return err_set(err, ERR_MEMORY, "out of memory for split units");
+		return err_no_memory(err);
 	r->split_units[r->split_unit_count++] = *u;
 	return 0;
 }
@@ -67,9 +67,7 @@ static int list_units(struct plain_reader *r, struct plain_split_file *f, struct
 		u.address_size = address_size == 4 ? 4 : 8;
 		u.offset_size = offset_size == 4 ? 4 : 8;
 		memcpy(&u.id, &signature, sizeof(u.id));
-		rc = add_plain_split_unit(r, &u, kind, err);
-		if (rc)
-			return rc;
+		TRY(add_plain_split_unit(r, &u, kind, err));
 	}
 }
 
@@ -95,7 +93,6 @@ int plain_split_open(struct plain_reader *r, struct err *err)
 {
 	const struct die_companions *c = r->companions;
 	struct err why;
-	int rc = 0;
 
 	if (c->alt && plain_object_open(&r->alt, c->alt, false, &why) == ERR_MEMORY)
 		return err_set(err, ERR_MEMORY, "%s", why.message);
@@ -104,14 +101,14 @@ int plain_split_open(struct plain_reader *r, struct err *err)
 	r->split_files = calloc(c->dwo_count + 1, sizeof(*r->split_files));
 	if (!r->split_files)
 		return err_no_memory(err);
-	for (size_t i = 0; i < c->dwo_count && !rc; i++)
-		rc = open_plain_split(r, c->dwos[i], err);
-	if (c->dwp && !rc)
-		rc = open_plain_split(r, c->dwp, err);
+	for (size_t i = 0; i < c->dwo_count; i++)
+		TRY(open_plain_split(r, c->dwos[i], err));
+	if (c->dwp)
+		TRY(open_plain_split(r, c->dwp, err));
 	if (r->split_unit_count)
 		qsort(r->split_units, r->split_unit_count, sizeof(*r->split_units),
 		      compare_plain_split_units);
-	return rc;
+	return 0;
 }
 
 void plain_split_close(struct plain_reader *r)
@@ -185,7 +182,6 @@ int plain_split_enter(struct plain_reader *r, const struct plain_split_unit *u,
 	uint64_t lines_off;
 	struct plain_die d;
 	Dwarf_Error e = NULL;
-	int rc;
 
 	dwarf_dealloc(r->dbg, *die, DW_DLA_DIE);
 	*die = NULL;
@@ -206,11 +202,11 @@ int plain_split_enter(struct plain_reader *r, const struct plain_split_unit *u,
 		r->source.rnglists_len = f->rnglists_len;
 		r->source.rnglists_base = r->ranges_bias + (u->offset_size == 4 ? 12 : 20);
 	}
-	rc = plain_die_read(r, r->dbg, *die, &d, err);
-	if (!rc && d.has_lines && f->lines.line &&
+	TRY(plain_die_read(r, r->dbg, *die, &d, err));
+	if (d.has_lines && f->lines.line &&
 	    CHECKED_ADD(d.lines, part_of(r->dbg, *die, DW_SECT_LINE), &lines_off))
-		rc = read_plain_split_files(r, f, *die, lines_off, err);
-	return rc;
+		return read_plain_split_files(r, f, *die, lines_off, err);
+	return 0;
 }
 
 void plain_split_leave(struct plain_reader *r)

@@ -272,7 +272,6 @@ static int merge_by_signature(struct type_unit *list, size_t count)
 int plain_types_open(struct plain_reader *r, struct err *err)
 {
 	struct plain_types *t;
-	int rc;
 
 	if (!r->companions->types)
 		return 0;
@@ -282,19 +281,17 @@ int plain_types_open(struct plain_reader *r, struct err *err)
 	r->types_of = t;
 	t->r = r;
 	t->seen = t->shared = (struct intern)INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN);
-	rc = add_plain_type_units(t, r->object.dbg, 1, err);
-	if (!rc)
-		rc = add_plain_type_units(t, r->object.dbg, 0, err);
-	for (size_t i = 0; i < r->split_file_count && !rc; i++) {
+	TRY(add_plain_type_units(t, r->object.dbg, 1, err));
+	TRY(add_plain_type_units(t, r->object.dbg, 0, err));
+	for (size_t i = 0; i < r->split_file_count; i++) {
 		if (!r->split_files[i].object.dbg)
 			continue;
-		rc = add_plain_type_units(t, r->split_files[i].object.dbg, 1, err);
-		if (!rc)
-			rc = add_plain_type_units(t, r->split_files[i].object.dbg, 0, err);
+		TRY(add_plain_type_units(t, r->split_files[i].object.dbg, 1, err));
+		TRY(add_plain_type_units(t, r->split_files[i].object.dbg, 0, err));
 	}
-	if (!rc && merge_by_signature(t->units, t->unit_count))
-		rc = err_no_memory(err);
-	return rc;
+	if (merge_by_signature(t->units, t->unit_count))
+		return err_no_memory(err);
+	return 0;
 }
 
 void plain_types_close(struct plain_reader *r)

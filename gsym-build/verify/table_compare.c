@@ -13,20 +13,17 @@ int table_compare(const struct table_source *source, const struct rsym *t,
 	_cleanup_(image_freep) struct image *im = NULL, *executable = NULL;
 	_cleanup_(verify_freep) struct verify *v = NULL;
 	struct debug_report debug = {0};
-	int rc = image_open(&im, source->p, source->len, err);
 
-	if (!rc && source->executable)
-		rc = image_open(&executable, source->executable, source->executable_len, err);
-	if (!rc)
-		rc = companion_images_open(&c, source, err);
+	TRY(image_open(&im, source->p, source->len, err));
+	if (source->executable)
+		TRY(image_open(&executable, source->executable, source->executable_len, err));
+	TRY(companion_images_open(&c, source, err));
 	c.missing = source->missing ? &units : NULL;
 	c.columns = t->columns.p != NULL;
 	c.types = t->types.p != NULL;
-	if (!rc)
-		rc = verify_open(&v, im, executable, &c, &debug, err);
-	if (!rc)
-		rc = verify_table(v, t, report, out, err);
-	if (!rc && source->missing)
-		rc = companion_images_missing(im, &debug, &units, source->missing, err);
-	return rc;
+	TRY(verify_open(&v, im, executable, &c, &debug, err));
+	TRY(verify_table(v, t, report, out, err));
+	if (source->missing)
+		return companion_images_missing(im, &debug, &units, source->missing, err);
+	return 0;
 }

@@ -21,20 +21,16 @@ static int compare_with_file(struct sandbox_job *job, struct verify_report *repo
 	const void *p;
 	struct rsym t;
 	size_t len;
-	int rc = sandbox_job_map(job, err);
 
-	if (!rc)
-		rc = map_verified_table(&p, &len, err);
-	if (!rc)
-		rc = sandbox_job_enter(job, err);
-	if (rc)
-		return rc;
+	TRY(sandbox_job_map(job, err));
+	TRY(map_verified_table(&p, &len, err));
+	TRY(sandbox_job_enter(job, err));
 	if (rsym_open(&t, p, len, err))
 		return err_prefix(err, "the table");
 	if (!build_id_equal(&t.id, &job->req->id))
 		return err_set(err, ERR_MISMATCH, "the table is of a file with another build id");
-	rc = table_compare(&job->source, &t, report, &job->out, err);
-	return rc ? rc : sandbox_job_deliver(job, err);
+	TRY(table_compare(&job->source, &t, report, &job->out, err));
+	return sandbox_job_deliver(job, err);
 }
 
 static int answer_verify(struct sandbox_job *job, struct worker_reply *reply, struct err *err)

@@ -109,16 +109,12 @@ static int fill_found_frame(struct verify_run *run, const struct rsym_frame *r, 
 	int rc = rsym_function(run->t, r->function, &f, err);
 
 	*ret = (struct frame){.line = r->line};
-	if (!rc)
-		rc = verify_name(run, r->function, &ret->name, err);
-	if (!rc)
-		rc = verify_path(run, r->file, &ret->path, err);
-	if (!rc)
-		rc = verify_path(run, f.file, &ret->decl_path, err);
-	if (!rc)
-		rc = verify_signature(run, r->function, &ret->type, err);
 	if (rc)
 		return rc;
+	TRY(verify_name(run, r->function, &ret->name, err));
+	TRY(verify_path(run, r->file, &ret->path, err));
+	TRY(verify_path(run, f.file, &ret->decl_path, err));
+	TRY(verify_signature(run, r->function, &ret->type, err));
 	ret->decl_line = f.start_line;
 	ret->from_symbol = f.from_symbol;
 	if (outermost && f.has_entry) {
@@ -266,26 +262,19 @@ int verify_open(struct verify **ret, struct image *im, struct image *executable,
 		const struct die_companions *companions, struct debug_report *debug,
 		struct err *err)
 {
-	struct verify *v = calloc(1, sizeof(*v));
-	int rc;
+	_cleanup_(verify_freep) struct verify *v = calloc(1, sizeof(*v));
 
 	if (!v)
 		return err_no_memory(err);
 	v->bias = image_bias(im);
 	buf_init(&v->text, 4 * LIMIT_NAME_LEN);
 	verify_source_init(&v->source);
-	rc = verify_source_read(&v->source, im, executable, companions, debug, err);
-	if (!rc) {
-		v->source_path = new_unseen_array(v->source.text.files.count);
-		v->empty = debug_string(&v->source.text, "", 0);
-		if (!v->source_path || v->empty == DEBUG_NONE)
-			rc = err_no_memory(err);
-	}
-	if (rc) {
-		verify_free(v);
-		return rc;
-	}
-	*ret = v;
+	TRY(verify_source_read(&v->source, im, executable, companions, debug, err));
+	v->source_path = new_unseen_array(v->source.text.files.count);
+	v->empty = debug_string(&v->source.text, "", 0);
+	if (!v->source_path || v->empty == DEBUG_NONE)
+		return err_no_memory(err);
+	*ret = TAKE_PTR(v);
 	return 0;
 }
 

@@ -153,14 +153,10 @@ static int fill_found_names(struct verify_run *run, struct names_at *ret, struct
 		uint32_t function = rsym_function_alias_at(run->t, i);
 		struct rsym_function f;
 		struct name_at n = {0};
-		int rc = rsym_function(run->t, function, &f, err);
 
-		if (!rc)
-			rc = verify_name(run, function, &n.name, err);
-		if (!rc)
-			rc = verify_path(run, f.file, &n.decl_path, err);
-		if (rc)
-			return rc;
+		TRY(rsym_function(run->t, function, &f, err));
+		TRY(verify_name(run, function, &n.name, err));
+		TRY(verify_path(run, f.file, &n.decl_path, err));
 		n.entry = f.vaddr + run->verify->bias;
 		n.from_symbol = f.from_symbol;
 		n.decl_line = f.start_line;
@@ -184,10 +180,8 @@ static int is_one_of(struct verify_run *run, const struct name_at *table,
 	*ret = false;
 	for (size_t i = 0; i < count && file[i].scope && !*ret; i++) {
 		uint32_t path;
-		int rc = verify_source_path(run->verify, file[i].scope->decl_file, &path, err);
 
-		if (rc)
-			return rc;
+		TRY(verify_source_path(run->verify, file[i].scope->decl_file, &path, err));
 		*ret = path == table->decl_path && file[i].scope->decl_line == table->decl_line;
 	}
 	return 0;
@@ -238,9 +232,8 @@ static int compare_lists(struct verify_run *run, const struct names_at *file,
 			 const struct names_at *table, struct err *err)
 {
 	size_t at = 0, have = 0;
-	int rc = 0;
 
-	while ((at < file->count || have < table->count) && !rc) {
+	while (at < file->count || have < table->count) {
 		const struct name_at *f = at < file->count ? &file->list[at] : NULL;
 		const struct name_at *t = have < table->count ? &table->list[have] : NULL;
 		int how = !f ? 1 : !t ? -1 : compare_names_at(f, t);
@@ -250,22 +243,22 @@ static int compare_lists(struct verify_run *run, const struct names_at *file,
 		while (f && at + same < file->count && compare_names_at(f, f + same) == 0)
 			same++;
 		if (how == 0)
-			rc = is_one_of(run, t, f, same, &equal, err);
-		if (!rc && !equal)
-			rc = alias_differs(run, how <= 0 ? f : NULL, how >= 0 ? t : NULL, err);
+			TRY(is_one_of(run, t, f, same, &equal, err));
+		if (!equal)
+			TRY(alias_differs(run, how <= 0 ? f : NULL, how >= 0 ? t : NULL, err));
 		at += how <= 0 ? same : 0;
 		have += how >= 0;
 		run->report->alias_count++;
 	}
-	return rc ? rc : run->out->failed ? err_no_memory(err) : 0;
+	return run->out->failed ? err_no_memory(err) : 0;
 }
 
 int verify_compare_aliases(struct verify_run *run, struct err *err)
 {
 	_cleanup_(names_done) struct names_at file = {0}, table = {0};
-	int rc = fill_expected_names(run, &file) ? 0 : err_no_memory(err);
 
-	if (!rc)
-		rc = fill_found_names(run, &table, err);
-	return rc ? rc : compare_lists(run, &file, &table, err);
+	if (!fill_expected_names(run, &file))
+		return err_no_memory(err);
+	TRY(fill_found_names(run, &table, err));
+	return compare_lists(run, &file, &table, err);
 }

@@ -249,26 +249,20 @@ int verify_source_read(struct verify_source *f, struct image *im, struct image *
 {
 	struct debug_sink sink = {.ctx = f, .unit = take_unit};
 	uint64_t count = 0, mini = 0;
-	int rc = image_add_code(im, &f->code, err);
 
-	if (!rc)
-		rc = image_add_symbols(im, &f->text, &f->symbols, &count, err);
-	if (!rc)
-		rc = image_add_mini_symbols(im, &f->text, &f->symbols, &mini, err);
-	if (!rc && !(count + mini) && executable)
-		rc = image_add_symbols(executable, &f->text, &f->symbols, &count, err);
-	if (!rc)
-		rc = image_add_plt_symbols(image_is_debug_only(im) && executable ? executable : im,
-					   &f->text, &f->symbols, &count, err);
-	if (!rc)
-		rc = plain_read_with(im, companions, &f->text, &sink, debug, err);
+	TRY(image_add_code(im, &f->code, err));
+	TRY(image_add_symbols(im, &f->text, &f->symbols, &count, err));
+	TRY(image_add_mini_symbols(im, &f->text, &f->symbols, &mini, err));
+	if (!(count + mini) && executable)
+		TRY(image_add_symbols(executable, &f->text, &f->symbols, &count, err));
+	TRY(image_add_plt_symbols(image_is_debug_only(im) && executable ? executable : im, &f->text,
+				  &f->symbols, &count, err));
+	TRY(plain_read_with(im, companions, &f->text, &sink, debug, err));
 	f->units_skipped = debug->units_skipped;
 	f->lines_refused = debug->lines_refused;
-	if (!rc)
-		rc = add_source_symbols(f, err);
-	if (!rc)
-		sort_all(f);
-	return rc;
+	TRY(add_source_symbols(f, err));
+	sort_all(f);
+	return 0;
 }
 
 static void rewind_spans(struct verify_spans *s)

@@ -9,12 +9,9 @@ int verify_name(struct verify_run *run, uint32_t function, uint32_t *ret, struct
 	uint32_t *id = &run->function_name[function];
 	const uint8_t *p;
 	size_t len;
-	int rc;
 
 	if (*id == DEBUG_NONE) {
-		rc = rsym_reader_name(run->texts, function, &p, &len, err);
-		if (rc)
-			return rc;
+		TRY(rsym_reader_name(run->texts, function, &p, &len, err));
 		*id = debug_string(&run->verify->source.text, p, len);
 		if (*id == DEBUG_NONE)
 			return err_no_memory(err);
@@ -27,15 +24,12 @@ int verify_path(struct verify_run *run, uint32_t file, uint32_t *ret, struct err
 {
 	const uint8_t *p;
 	size_t len;
-	int rc;
 
 	*ret = DEBUG_NONE;
 	if (file == RSYM_NONE)
 		return 0;
 	if (run->file_path[file] == DEBUG_NONE) {
-		rc = rsym_reader_file(run->texts, file, &p, &len, err);
-		if (rc)
-			return rc;
+		TRY(rsym_reader_file(run->texts, file, &p, &len, err));
 		run->file_path[file] = debug_string(&run->verify->source.text, p, len);
 		if (run->file_path[file] == DEBUG_NONE)
 			return err_no_memory(err);

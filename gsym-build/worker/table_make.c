@@ -123,10 +123,9 @@ static int add_table_symbols(struct build *b, struct image *im, uint64_t *ret_co
 	struct builder *bu = &b->builder;
 	uint64_t mini = 0;
 	struct err why;
-	int rc = image_add_symbols(im, &bu->text, &bu->symbols, ret_count, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(image_add_symbols(im, &bu->text, &bu->symbols, ret_count, err));
 	rc = image_add_mini_symbols(im, &bu->text, &bu->symbols, &mini, &why);
 	*ret_count += mini;
 	return note_skipped_part(b, "MiniDebugInfo", &why, rc, err);
@@ -136,15 +135,12 @@ static int read_symbols(struct build *b, struct image *im, struct image *executa
 			struct err *err)
 {
 	uint64_t count = 0, stubs;
-	int rc = add_table_symbols(b, im, &count, err);
 
-	if (!rc && !count && executable)
-		rc = add_table_symbols(b, executable, &count, err);
-	if (!rc)
-		rc = image_add_plt_symbols(image_is_debug_only(im) && executable ? executable : im,
-					   &b->builder.text, &b->builder.symbols, &stubs, err);
-	if (rc)
-		return rc;
+	TRY(add_table_symbols(b, im, &count, err));
+	if (!count && executable)
+		TRY(add_table_symbols(b, executable, &count, err));
+	TRY(image_add_plt_symbols(image_is_debug_only(im) && executable ? executable : im,
+				  &b->builder.text, &b->builder.symbols, &stubs, err));
 	count += stubs;
 	b->report->symbol_count = count;
 	if (count)
@@ -211,26 +207,21 @@ static int read_in_two(struct build *b, struct image *im, const struct table_sou
 		       const struct die_companions *c, struct debug_report *debug, struct err *err)
 {
 	struct debug_sink first = {.ctx = b, .unit = add_table_unit}, second;
-	struct builder half;
+	_cleanup_(builder_done) struct builder half;
 	struct die_part parts[2];
-	int rc = 0;
 
 	builder_init(&half);
 	second = builder_sink(&half);
-	for (size_t i = 0; i < b->builder.flat.code.count && !rc; i++) {
+	for (size_t i = 0; i < b->builder.flat.code.count; i++) {
 		const struct interval_span *s = &b->builder.flat.code.spans[i];
 
 		if (!interval_overlay_add(&half.flat.code, s->start, s->end, s->rank, s->value))
-			rc = err_no_memory(err);
+			return err_no_memory(err);
 	}
 	parts[0] = (struct die_part){.text = &b->builder.text, .sink = &first};
 	parts[1] = (struct die_part){.text = &half.text, .sink = &second};
-	if (!rc)
-		rc = scan_parallel(im, c, parts, debug, source->helper, err);
-	if (!rc)
-		rc = merge_flat(&b->builder.flat, &b->builder.text, &half.flat, &half.text, err);
-	builder_done(&half);
-	return rc;
+	TRY(scan_parallel(im, c, parts, debug, source->helper, err));
+	return merge_flat(&b->builder.flat, &b->builder.text, &half.flat, &half.text, err);
 }
 
 static int read_dwarf(struct build *b, struct image *im, const struct table_source *source,
@@ -239,8 +230,8 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 	_cleanup_(buf_done) struct buf units = BUF_INIT(LIMIT_MISSING_LEN - LIMIT_PATH_LEN - 4);
 	_cleanup_(companion_images_close) struct die_companions c = {0};
 	struct debug_sink sink = {.ctx = b, .unit = add_table_unit};
-	int rc = companion_images_open(&c, source, err);
 
+	TRY(companion_images_open(&c, source, err));
 	c.missing = source->missing ? &units : NULL;
 	c.notes = &b->notes;
 	c.columns = source->columns;
@@ -248,14 +239,13 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 	c.helper = source->helper;
 	c.wanted = b->wanted;
 	c.wanted_count = b->wanted_count;
-	if (!rc)
-		/* Signatures are read in one thread: joining two halves is not worth the code. */
-		rc = source->helper && !c.types
-			     ? read_in_two(b, im, source, &c, debug, err)
-			     : die_scan_with(im, &c, &b->builder.text, &sink, debug, err);
-	if (!rc && source->missing)
-		rc = companion_images_missing(im, debug, &units, source->missing, err);
-	return rc;
+	/* Signatures are read in one thread: joining two halves is not worth the code. */
+	TRY(source->helper && !c.types
+		    ? read_in_two(b, im, source, &c, debug, err)
+		    : die_scan_with(im, &c, &b->builder.text, &sink, debug, err));
+	if (source->missing)
+		return companion_images_missing(im, debug, &units, source->missing, err);
+	return 0;
 }
 
 static int read_elf(struct build *b, const struct table_source *source, struct err *err)
@@ -263,38 +253,26 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 	_cleanup_(image_freep) struct image *im = NULL, *executable = NULL;
 	struct builder *bu = &b->builder;
 	struct debug_report debug;
-	int rc = image_open(&im, source->p, source->len, err);
 
-	if (!rc && source->executable) {
-		rc = image_open(&executable, source->executable, source->executable_len, err);
-		if (rc)
-			err_prefix(err, "stripped partner");
-	}
-	if (!rc && source->mapped)
+	TRY(image_open(&im, source->p, source->len, err));
+	if (source->executable &&
+	    image_open(&executable, source->executable, source->executable_len, err))
+		return err_prefix(err, "stripped partner");
+	if (source->mapped)
 		image_set_mapped(im);
-	if (!rc) {
-		bu->bias = image_bias(im);
-		rc = image_add_code(im, &bu->flat.code, err);
-	}
-	if (!rc)
-		rc = interval_overlay_flatten(&bu->flat.code, err);
+	bu->bias = image_bias(im);
+	TRY(image_add_code(im, &bu->flat.code, err));
+	TRY(interval_overlay_flatten(&bu->flat.code, err));
 	/* If a file marks nothing as code, every address counts as code. A relocatable file without
 	 * code sections has nothing to look up. */
-	if (!rc && bu->bias && !bu->flat.code.count)
-		rc = err_set(err, ERR_UNSUPPORTED, "no code in it: nothing to look up");
-	if (!rc)
-		rc = read_symbols(b, im, executable, err);
-	if (!rc)
-		rc = want_addresses(b, source, image_bias(im), err);
-	if (!rc)
-		rc = read_dwarf(b, im, source, &debug, err);
-	if (rc)
-		return rc;
+	if (bu->bias && !bu->flat.code.count)
+		return err_set(err, ERR_UNSUPPORTED, "no code in it: nothing to look up");
+	TRY(read_symbols(b, im, executable, err));
+	TRY(want_addresses(b, source, image_bias(im), err));
+	TRY(read_dwarf(b, im, source, &debug, err));
 	image_forget(im);
 	add_table_segments(b, im, executable);
-	rc = add_code_sections(b, im, err);
-	if (rc)
-		return rc;
+	TRY(add_code_sections(b, im, err));
 	report_relocations(b, im);
 	b->report->unit_count = debug.unit_count;
 	b->report->units_skipped = debug.units_skipped;
@@ -318,14 +296,11 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 static int add_kallsyms(struct build *b, const struct table_source *source, struct err *err)
 {
 	struct builder *bu = &b->builder;
-	int rc;
 
 	if (source->id.kind == BUILD_ID_NONE)
 		return err_set(err, ERR_USAGE, "kallsyms: the kernel's build id must be given");
-	rc = kallsyms_read(source->p, source->len, &bu->text, &bu->symbols, &b->info.text_base,
-			   err);
-	if (rc)
-		return rc;
+	TRY(kallsyms_read(source->p, source->len, &bu->text, &bu->symbols, &b->info.text_base,
+			  err));
 	b->report->symbol_count = bu->symbols.count;
 	b->info.flags |= RSYM_HAS_SYMBOLS | RSYM_IS_KERNEL;
 	return want_addresses(b, source, 0, err);
@@ -373,10 +348,9 @@ static int run_stages(struct build *b, const struct table_source *source, struct
 		.needs_alt_file = b->report->needs_alt_file,
 	};
 	rsym_report_put(rsym_writer_optional(b->writer, RSYM_SECTION_REPORT), &kept, &b->notes);
-	if (!rc)
-		rc = rsym_writer_finish(b->writer, &b->info, source->helper, out, err);
 	if (rc)
 		return rc;
+	TRY(rsym_writer_finish(b->writer, &b->info, source->helper, out, err));
 	b->report->id = source->id;
 	b->report->function_count = counts.function_count;
 	b->report->range_count = counts.range_count;

@@ -21,13 +21,10 @@ static int map_wanted(struct sandbox_job *job, struct err *err)
 	const struct worker_request *req = job->req;
 	const void *p;
 	size_t len;
-	int rc;
 
 	if (!req->wanted_count)
 		return 0;
-	rc = sandbox_job_map_file(WORKER_FD_WANTED, &p, &len, err);
-	if (rc)
-		return rc;
+	TRY(sandbox_job_map_file(WORKER_FD_WANTED, &p, &len, err));
 	if (len / sizeof(*job->source.wanted) < req->wanted_count)
 		return err_set(err, ERR_INTERNAL, "fewer addresses than the request says");
 	job->source.wanted = p;
@@ -68,14 +65,11 @@ static int build_in_sandbox(struct sandbox_job *job, struct build_report *report
 {
 	const struct worker_request *req = job->req;
 	_cleanup_(helper_freep) struct helper *helper = NULL;
-	int rc = sandbox_job_map(job, err);
 
-	if (!rc)
-		rc = map_wanted(job, err);
-	if (!rc && req->in_two)
-		rc = helper_new(&helper, err);
-	if (rc)
-		return rc;
+	TRY(sandbox_job_map(job, err));
+	TRY(map_wanted(job, err));
+	if (req->in_two)
+		TRY(helper_new(&helper, err));
 	map_progress(job);
 	job->source.input = (enum table_input)req->input;
 	job->source.id = req->id;
@@ -83,12 +77,10 @@ static int build_in_sandbox(struct sandbox_job *job, struct build_report *report
 	job->source.types = req->types;
 	job->source.shown = req->shown;
 	job->source.helper = helper;
-	rc = sandbox_job_enter(job, err);
-	if (!rc)
-		rc = check_executable(req, err);
-	if (!rc)
-		rc = table_make(&job->source, &job->out, report, err);
-	return rc ? rc : sandbox_job_deliver(job, err);
+	TRY(sandbox_job_enter(job, err));
+	TRY(check_executable(req, err));
+	TRY(table_make(&job->source, &job->out, report, err));
+	return sandbox_job_deliver(job, err);
 }
 
 static int answer_build(struct sandbox_job *job, struct build_report *report, struct err *err)
@@ -101,9 +93,8 @@ static int answer_build(struct sandbox_job *job, struct build_report *report, st
 
 static int answer_inspect(struct sandbox_job *job, struct image_summary *summary, struct err *err)
 {
-	int rc = sandbox_job_enter(job, err);
-
-	return rc ? rc : image_summary_read(WORKER_FD_INPUT, summary, err);
+	TRY(sandbox_job_enter(job, err));
+	return image_summary_read(WORKER_FD_INPUT, summary, err);
 }
 
 static int answer_check(struct sandbox_job *job, struct err *err)
@@ -111,11 +102,10 @@ static int answer_check(struct sandbox_job *job, struct err *err)
 	struct rsym t;
 	const void *p;
 	size_t len;
-	int rc = sandbox_job_map_file(WORKER_FD_INPUT, &p, &len, err);
 
-	if (!rc)
-		rc = sandbox_job_enter(job, err);
-	return rc ? rc : rsym_open(&t, p, len, err);
+	TRY(sandbox_job_map_file(WORKER_FD_INPUT, &p, &len, err));
+	TRY(sandbox_job_enter(job, err));
+	return rsym_open(&t, p, len, err);
 }
 
 static int answer_task(struct sandbox_job *job, struct worker_reply *reply, struct err *err)
