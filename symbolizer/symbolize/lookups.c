@@ -9,9 +9,14 @@ enum {
 	FRAMES_EACH = 4, /* of an address, the first guess */
 };
 
-void lookups_reset(struct lookups *l)
+bool lookups_reset(struct lookups *l, size_t location_count)
 {
 	l->count = l->address_count = l->group_count = l->frame_count = 0;
+	if (!GROW(l->address_of, &l->address_of_cap, location_count, LIMIT_BATCH_LOCATIONS))
+		return false;
+	for (size_t i = 0; i < location_count; i++)
+		l->address_of[i] = LOOKUPS_NONE;
+	return true;
 }
 
 void lookups_done(struct lookups *l)
@@ -38,8 +43,7 @@ size_t lookups_memory(const struct lookups *l)
 
 bool lookups_add(struct lookups *l, uint32_t module, uint64_t vaddr, uint32_t location)
 {
-	if (!GROW(l->items, &l->items_cap, l->count + 1, LIMIT_BATCH_LOCATIONS) ||
-	    !GROW(l->address_of, &l->address_of_cap, (size_t)location + 1, LIMIT_BATCH_LOCATIONS))
+	if (!GROW(l->items, &l->items_cap, l->count + 1, LIMIT_BATCH_LOCATIONS))
 		return false;
 	l->items[l->count++] = (struct lookup_item){vaddr, module, location};
 	return true;

@@ -5,7 +5,7 @@
  * Sorts the addresses of one batch by module and then by address, and merges equal ones. So each
  * page of a table is touched once, and rsym_lookup_batch() reads on from one address to the next.
  *
- *	lookups_reset(l); lookups_add(l, ...)...; lookups_sort(l);
+ *	lookups_reset(l, n); lookups_add(l, ...)...; lookups_sort(l);
  *	for (g = l->groups; g < l->groups + l->group_count; g++)
  *		lookups_run(l, g, table_of(g->module));
  *
@@ -17,6 +17,8 @@
 /* The most frames of one batch in memory. The caller handles the addresses beyond. So many frames
  * do not fit a reply, unless most of them are the same. */
 #define LOOKUPS_FRAMES (UINT64_C(1) << 18)
+
+#define LOOKUPS_NONE UINT32_MAX
 
 struct lookup_item {
 	uint64_t vaddr;
@@ -42,7 +44,8 @@ struct lookups {
 	uint32_t *ends; /* for rsym_lookup_batch() */
 	struct lookup_answer *answers;
 	size_t address_count, vaddrs_cap, ends_cap, answers_cap;
-	uint32_t *address_of; /* for each added location, the row of its address */
+	/* For each location, the row of its address, or LOOKUPS_NONE if it was not added. */
+	uint32_t *address_of;
 	size_t address_of_cap;
 	struct lookup_group *groups;
 	size_t group_count, groups_cap;
@@ -50,12 +53,12 @@ struct lookups {
 	size_t frame_count, frames_cap;
 };
 
-void lookups_reset(struct lookups *l);
+/* Empties the lookups, for a batch of location_count locations. Returns false if memory is out. */
+bool lookups_reset(struct lookups *l, size_t location_count);
 void lookups_done(struct lookups *l);
 size_t lookups_memory(const struct lookups *l); /* bytes held */
 
-/* Returns false if memory is out. location is below LIMIT_BATCH_LOCATIONS and comes at most once.
- */
+/* Returns false if memory is out. location is below location_count and comes at most once. */
 bool lookups_add(struct lookups *l, uint32_t module, uint64_t vaddr, uint32_t location);
 
 /* Fills the addresses, the answers (none of them done) and the groups. Returns false if memory is

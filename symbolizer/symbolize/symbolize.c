@@ -165,20 +165,20 @@ static void add_missing_weight(struct symbolize *s, size_t i)
 static enum outcome answer_module(struct symbolize *s, size_t i, int *status)
 {
 	const struct lookups *l = &s->lookups;
+	uint32_t row = l->address_of[i];
 	const struct lookup_answer *a;
 	uint64_t vaddr;
 
-	*status = (int)s->reply.status[i];
-	if (*status == LOCATION_STATUS(HOST_NAMED))
-		return append_host_named(s, i);
-	if (*status != SYMBOLIZE_NOT_YET)
-		return FITS;
-	a = &l->answers[l->address_of[i]];
-	vaddr = l->vaddrs[l->address_of[i]];
+	if (row == LOOKUPS_NONE) {
+		*status = (int)s->reply.status[i];
+		return *status == LOCATION_STATUS(HOST_NAMED) ? append_host_named(s, i) : FITS;
+	}
+	a = &l->answers[row];
+	vaddr = l->vaddrs[row];
 	/* Other locations share the answer, and some of them mean the byte before. */
 	if (symbolize_is_return(s, i) && (!a->done || !a->count))
 		vaddr = rsym_call_vaddr(&s->modules[s->locations->module[i]].table, vaddr + 1);
-	if (!a->done || vaddr != l->vaddrs[l->address_of[i]])
+	if (!a->done || vaddr != l->vaddrs[row])
 		return append_late(s, &s->modules[s->locations->module[i]], vaddr, status);
 	*status = a->status;
 	return append_frames(s, l->frames + a->first, a->count);
@@ -199,12 +199,12 @@ static size_t weight_of_frames(const struct symbolize *s)
 static void fetch_ahead(const struct symbolize *s, size_t i)
 {
 	const struct lookups *l = &s->lookups;
+	uint32_t far = l->address_of[i + AHEAD], near = l->address_of[i + AHEAD / 2];
 
-	if ((int)s->reply.status[i + AHEAD] == SYMBOLIZE_NOT_YET)
-		__builtin_prefetch(&l->answers[l->address_of[i + AHEAD]]);
-	if ((int)s->reply.status[i + AHEAD / 2] == SYMBOLIZE_NOT_YET) {
-		const struct rsym_frame *f =
-			&l->frames[l->answers[l->address_of[i + AHEAD / 2]].first];
+	if (far != LOOKUPS_NONE)
+		__builtin_prefetch(&l->answers[far]);
+	if (near != LOOKUPS_NONE) {
+		const struct rsym_frame *f = &l->frames[l->answers[near].first];
 
 		__builtin_prefetch(f);
 		__builtin_prefetch(f + 3); /* an address has three frames, often in two lines */

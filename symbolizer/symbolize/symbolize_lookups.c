@@ -46,47 +46,50 @@ bool symbolize_is_return(const struct symbolize *s, size_t i)
 	return l->n_mode && l->mode[i] == RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_RETURN;
 }
 
-/* A status that is known at once, or SYMBOLIZE_NOT_YET with *vaddr filled. */
-static int first_status(const struct symbolize *s, size_t i, uint64_t *vaddr)
+/* Returns whether the address of a location is to be looked up, and stores it; otherwise stores the
+ * status, which is known at once. */
+static bool needs_lookup(const struct symbolize *s, size_t i, uint64_t *ret_vaddr, int *ret_status)
 {
 	const Rawstack__V1__Locations *l = s->locations;
 	int kind = (int)l->kind[i];
 	const struct kv_bytes *section = NULL;
 	const struct module *m;
 
-	if (kind == LOCATION_HOST_NAMED)
-		return LOCATION_STATUS(HOST_NAMED);
-	if (kind == LOCATION_UNRESOLVED)
-		return LOCATION_STATUS(UNRESOLVED);
+	*ret_status = kind == LOCATION_HOST_NAMED   ? LOCATION_STATUS(HOST_NAMED)
+		      : kind == LOCATION_UNRESOLVED ? LOCATION_STATUS(UNRESOLVED)
+						    : LOCATION_STATUS(MALFORMED);
 	if (!batch_kind_has_module(kind))
-		return LOCATION_STATUS(MALFORMED);
+		return false;
 	m = &s->modules[l->module[i]];
-	if (m->status == MODULE_STATUS(BUILDING))
-		return LOCATION_STATUS(BUILDING);
+	*ret_status = m->status == MODULE_STATUS(BUILDING) ? LOCATION_STATUS(BUILDING)
+							   : LOCATION_STATUS(UNKNOWN_MODULE);
 	if (m->status != MODULE_STATUS(READY))
-		return LOCATION_STATUS(UNKNOWN_MODULE);
+		return false;
 	/* batch_check() has seen that a module's location has a string. */
 	if (kind == LOCATION_KERNEL_MODULE)
 		section = &s->strings[l->string[i]];
-	if (!vaddr_in_module(m, kind, section, l->address[i], symbolize_is_return(s, i), vaddr))
-		return LOCATION_STATUS(NOT_IN_MODULE);
-	return SYMBOLIZE_NOT_YET;
+	*ret_status = LOCATION_STATUS(NOT_IN_MODULE);
+	return vaddr_in_module(m, kind, section, l->address[i], symbolize_is_return(s, i),
+			       ret_vaddr);
 }
 
 int symbolize_gather(struct symbolize *s, struct err *err)
 {
 	uint64_t vaddr = 0;
 
-	lookups_reset(&s->lookups);
+	if (!lookups_reset(&s->lookups, s->reply.n_status))
+		return err_no_memory(err);
 	for (size_t i = 0; i < s->reply.n_status; i++) {
-		int status = first_status(s, i, &vaddr);
+		int status;
 
+		if (needs_lookup(s, i, &vaddr, &status)) {
+			if (!lookups_add(&s->lookups, s->locations->module[i], vaddr, (uint32_t)i))
+				return err_no_memory(err);
+			continue;
+		}
 		s->reply.status[i] = status;
 		if (status == LOCATION_STATUS(NOT_IN_MODULE))
 			s->modules[s->locations->module[i]].is_odd = true;
-		if (status == SYMBOLIZE_NOT_YET &&
-		    !lookups_add(&s->lookups, s->locations->module[i], vaddr, (uint32_t)i))
-			return err_no_memory(err);
 	}
 	return lookups_sort(&s->lookups) ? 0 : err_no_memory(err);
 }

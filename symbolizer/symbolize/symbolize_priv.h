@@ -71,10 +71,6 @@ int symbolize_modules_recheck(struct symbolize *s, struct store_read *r,
 /* Tells the store of uses and of missing modules. The read has to have ended. */
 int symbolize_record_use(struct symbolize *s, struct err *err) _must_check_;
 
-enum {
-	SYMBOLIZE_NOT_YET = -1, /* status of a location that is among the lookups */
-};
-
 bool symbolize_is_cancelled(const struct symbolize *s);
 int symbolize_cancelled(struct err *err); /* fills err and returns its code */
 
