@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "bisect.h"
 #include "builder_priv.h"
 
 #include <stdlib.h>
@@ -96,19 +97,9 @@ static bool emit_piece(struct builder_rows *r, const struct flat_piece *p, uint6
 	/* flat_add_node() may move the nodes but never the rows. */
 	const struct flat_row *rows = r->b->flat.rows + p->row_first;
 	/* Most pieces are visible from their start, which needs no search. */
-	size_t low = start == p->start, count = low ? 0 : p->row_count;
+	size_t above = start == p->start ? 1 : BISECT(p->row_count, row, rows[row].start <= start);
 
-	while (count) {
-		size_t half = count / 2;
-
-		if (rows[low + half].start <= start) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	for (size_t i = low - 1; i < p->row_count && rows[i].start < end; i++) {
+	for (size_t i = above - 1; i < p->row_count && rows[i].start < end; i++) {
 		uint64_t from = rows[i].start > start ? rows[i].start : start;
 		uint64_t to =
 			i + 1 < p->row_count && rows[i + 1].start < end ? rows[i + 1].start : end;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bisect.h"
 #include "sort.h"
 
 /* Consecutive rows of a line table with rising addresses. The last of several rows at one address
@@ -111,20 +112,11 @@ static int add_line_rows(struct work *w, const struct sequence *s, uint64_t star
 			 struct err *err)
 {
 	const struct debug_row *rows = rows_of_sequence(w, s);
-	/* Most sequences are visible from their start, which needs no search. */
-	size_t low = 0, count = start > s->low ? s->count : 0;
+	/* The first row above start; the one before applies. Most sequences are visible from their
+	 * start, which needs no search. */
+	size_t above = start > s->low ? BISECT(s->count, row, rows[row].vaddr <= start) : 0;
 
-	while (count) { /* first row above start; the one before applies */
-		size_t half = count / 2;
-
-		if (rows[low + half].vaddr <= start) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	for (size_t i = low ? low - 1 : 0; i + 1 < s->count && rows[i].vaddr < end; i++) {
+	for (size_t i = above ? above - 1 : 0; i + 1 < s->count && rows[i].vaddr < end; i++) {
 		uint64_t from = rows[i].vaddr > start ? rows[i].vaddr : start;
 		uint64_t to = rows[i + 1].vaddr < end ? rows[i + 1].vaddr : end;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interval_overlay.h"
 
+#include "bisect.h"
 #include "sort.h"
 
 bool interval_overlay_add(struct interval_overlay *p, uint64_t start, uint64_t end, uint64_t rank,
@@ -152,17 +153,5 @@ int interval_overlay_flatten(struct interval_overlay *p, struct err *err)
 
 size_t interval_overlay_find(const struct interval_overlay *p, uint64_t vaddr)
 {
-	size_t low = 0, count = p->count;
-
-	while (count) {
-		size_t half = count / 2;
-
-		if (p->spans[low + half].end <= vaddr) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	return low;
+	return BISECT(p->count, i, p->spans[i].end <= vaddr);
 }

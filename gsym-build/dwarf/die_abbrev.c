@@ -5,6 +5,7 @@
 
 #include "die_ops.h"
 #include "limits.h"
+#include "sort.h"
 
 /* Abbreviations in one table: link-time optimisation and dwz reach some ten thousand. */
 #define LIMIT_ABBREVS LIMIT(1000000)
@@ -277,13 +278,6 @@ static int compile_one(struct die_table *t, struct die_abbrev *a, const struct b
 	return rc;
 }
 
-static int by_code(const void *va, const void *vb)
-{
-	const struct die_abbrev *a = va, *b = vb;
-
-	return (a->code > b->code) - (a->code < b->code);
-}
-
 /* Compilers number codes from 1 without gaps, so an array finds them; other codes are searched. */
 static int index_codes(struct die_table *t, struct err *err)
 {
@@ -293,7 +287,7 @@ static int index_codes(struct die_table *t, struct err *err)
 		if (t->abbrevs[i].code > max)
 			max = t->abbrevs[i].code;
 	if (max > 4 * (uint64_t)t->abbrev_count + 64) {
-		qsort(t->abbrevs, t->abbrev_count, sizeof(*t->abbrevs), by_code);
+		qsort(t->abbrevs, t->abbrev_count, sizeof(*t->abbrevs), compare_u64);
 		return 0;
 	}
 	t->by_code = calloc(max + 1, sizeof(*t->by_code));
@@ -364,7 +358,7 @@ const struct die_abbrev *die_table_search(const struct die_table *t, uint64_t co
 
 	if (t->by_code || !t->abbrev_count)
 		return NULL;
-	return bsearch(&key, t->abbrevs, t->abbrev_count, sizeof(key), by_code);
+	return bsearch(&key, t->abbrevs, t->abbrev_count, sizeof(key), compare_u64);
 }
 
 bool die_abbrevs_cross_units(const uint8_t *section, size_t section_len, bool types)

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "bisect.h"
+
 int die_file_open(struct die_file *f, struct image *im, enum die_file_kind kind,
 		  struct debug_text *text, struct err *err)
 {
@@ -63,17 +65,7 @@ int die_file_list_units(struct die_file *f, struct err *err)
 
 struct die_unit *die_file_unit_at(const struct die_file *f, uint64_t off)
 {
-	size_t low = 0, count = f->unit_count;
+	size_t at = BISECT(f->unit_count, i, f->units[i].end <= off);
 
-	while (count) {
-		size_t half = count / 2;
-
-		if (f->units[low + half].end <= off) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	return low < f->unit_count && f->units[low].off <= off ? &f->units[low] : NULL;
+	return at < f->unit_count && f->units[at].off <= off ? &f->units[at] : NULL;
 }

@@ -4,6 +4,8 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "sort.h"
+
 void die_files_close(struct die_files *x)
 {
 	die_file_close(&x->image);
@@ -43,13 +45,6 @@ static bool split_id_of(struct die_lookup *lookup, struct die_unit *u, uint64_t 
 		return u->type == DW_UT_split_compile;
 	return !die_lookup_unit(lookup, u, &t, &in, &d, NULL) && d.abbrev &&
 	       die_number(&d, DIE_DWO_ID, ret);
-}
-
-static int compare_split_units(const void *va, const void *vb)
-{
-	const struct die_split_unit *a = va, *b = vb;
-
-	return (a->id > b->id) - (a->id < b->id);
 }
 
 static int open_split_file(struct die_files *x, struct image *im, struct err *err)
@@ -125,7 +120,7 @@ int die_files_open(struct die_files *x, struct image *im, const struct die_compa
 		if (open_dwo(x, c->dwos[i], lookup, &why))
 			TRY(leave_out_companion(notes, ".dwo file", &why, err));
 	if (x->unit_count)
-		qsort(x->units, x->unit_count, sizeof(*x->units), compare_split_units);
+		qsort(x->units, x->unit_count, sizeof(*x->units), compare_u64);
 	if (c->dwp && open_dwp(x, c->dwp, &why))
 		return leave_out_companion(notes, ".dwp file", &why, err);
 	return 0;
@@ -159,9 +154,8 @@ int die_files_find_split(const struct die_files *x, const struct die *d, struct 
 	if (d->unit->type != DW_UT_skeleton &&
 	    (d->v.form[DIE_DWO_NAME] == 0 || !die_number(d, DIE_DWO_ID, &key.id)))
 		return 0;
-	found = x->unit_count
-			? bsearch(&key, x->units, x->unit_count, sizeof(key), compare_split_units)
-			: NULL;
+	found = x->unit_count ? bsearch(&key, x->units, x->unit_count, sizeof(key), compare_u64)
+			      : NULL;
 	if (found) {
 		*ret = found->unit;
 		return 1;

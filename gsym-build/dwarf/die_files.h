@@ -10,7 +10,7 @@
 #include "die_lookup.h"
 #include "die_notes.h"
 
-/* A unit of a .dwo file, by its id. */
+/* A unit of a .dwo file. The id stands first, by which the units are sorted and found. */
 struct die_split_unit {
 	uint64_t id;
 	struct die_unit unit;

@@ -4,6 +4,8 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "bisect.h"
+
 static int add_type_units(struct die_signatures *x, const struct die_file *f, struct err *err)
 {
 	for (size_t i = 0; i < f->unit_count; i++) {
@@ -139,21 +141,11 @@ void die_signatures_close(struct die_signatures *x)
 bool die_signatures_find(const struct die_signatures *x, uint64_t id,
 			 const struct die_file **ret_file, uint64_t *ret)
 {
-	size_t low = 0, count = x->count;
+	size_t at = BISECT(x->count, i, x->list[i].id < id);
 
-	while (count) { /* binary search for the first entry with that id */
-		size_t half = count / 2;
-
-		if (x->list[low + half].id < id) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	if (low == x->count || x->list[low].id != id)
+	if (at == x->count || x->list[at].id != id)
 		return false;
-	*ret_file = x->list[low].file;
-	*ret = x->list[low].off;
+	*ret_file = x->list[at].file;
+	*ret = x->list[at].off;
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "bisect.h"
 #include "limits.h"
 
 enum {
@@ -209,23 +210,14 @@ size_t enclosing_scopes_find(struct enclosing_scopes *x, struct die_lookup *look
 {
 	const struct enclosing_unit *u = unit_ranges(x, lookup, d->unit);
 	const struct enclosing_range *ranges;
-	size_t low = 0, left, count = 0;
+	size_t before, count = 0;
 	uint32_t at;
 
 	if (!u || !u->count)
 		return 0;
 	ranges = x->ranges + u->first;
-	for (left = u->count; left;) { /* finds the last range before the DIE */
-		size_t half = left / 2;
-
-		if (ranges[low + half].off < d->off) {
-			low += half + 1;
-			left -= half + 1;
-		} else {
-			left = half;
-		}
-	}
-	for (at = low ? (uint32_t)low - 1 : NO_RANGE; at != NO_RANGE && count < cap;
+	before = BISECT(u->count, i, ranges[i].off < d->off);
+	for (at = before ? (uint32_t)before - 1 : NO_RANGE; at != NO_RANGE && count < cap;
 	     at = ranges[at].parent) {
 		if (ranges[at].end <= d->off)
 			continue;

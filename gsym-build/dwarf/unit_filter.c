@@ -47,13 +47,6 @@ static bool maybe_between(const uint64_t *runs, uint64_t start, uint64_t end)
 	return false;
 }
 
-static int compare_wanted_addresses(const void *va, const void *vb)
-{
-	const struct wanted_address *a = va, *b = vb;
-
-	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
-}
-
 /* Index of the first address not below vaddr. */
 static size_t first_from(const struct unit_filter *w, uint64_t vaddr)
 {
@@ -169,7 +162,7 @@ int unit_filter_open(struct unit_filter *w, struct image *im, const uint64_t *va
 		mark_run(w->runs, vaddrs[i]);
 	for (size_t i = 0; i < count; i++)
 		w->list[i].vaddr = vaddrs[i];
-	put_in_order(w->list, count, sizeof(*w->list), compare_wanted_addresses);
+	put_in_order(w->list, count, sizeof(*w->list), compare_u64);
 	for (size_t i = 0; i <= count; i++)
 		w->list[i].open = (uint32_t)i;
 	if (image_section(im, ".debug_aranges", &p, &len, NULL) != 1)

@@ -5,6 +5,7 @@
  * x86-64 and i386 supplements, "Procedure Linkage Table"; AAELF64 "PLT sequences"; those of linkers
  * for Intel CET (endbr, .plt.sec) and for branch target identification.
  */
+#include "bisect.h"
 #include "image_priv.h"
 
 #include <stdio.h>
@@ -173,19 +174,9 @@ static bool read_slots(struct plt *p)
 
 static const struct slot *find_slot(const struct plt *p, uint64_t vaddr)
 {
-	size_t low = 0, count = p->slot_count;
+	size_t at = BISECT(p->slot_count, i, p->slots[i].vaddr < vaddr);
 
-	while (count) {
-		size_t half = count / 2;
-
-		if (p->slots[low + half].vaddr < vaddr) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	return low < p->slot_count && p->slots[low].vaddr == vaddr ? &p->slots[low] : NULL;
+	return at < p->slot_count && p->slots[at].vaddr == vaddr ? &p->slots[at] : NULL;
 }
 
 static void add_stub(struct plt *p, uint64_t vaddr, uint64_t len, const struct slot *slot)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bisect.h"
 #include "bytes.h"
 #include "limits.h"
 #include "sort.h"
@@ -68,19 +69,7 @@ bool kallsyms_detect(const void *p, size_t len)
 /* Returns the first of the sorted addresses above vaddr. UINT64_MAX must follow the last one. */
 static uint64_t next_address_above(const uint64_t *all, size_t count, uint64_t vaddr)
 {
-	size_t low = 0;
-
-	while (count) {
-		size_t half = count / 2;
-
-		if (all[low + half] <= vaddr) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	return all[low];
+	return all[BISECT(count, i, all[i] <= vaddr)];
 }
 
 struct parse {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bisect.h"
 #include "bytes.h"
 #include "rsym_format.h"
 
@@ -151,19 +152,7 @@ static struct rsym_disk_chain chain_at(const struct parts *p, uint32_t id)
 /* Counts the blocks that begin at or before vaddr; the last of these holds its row. */
 static uint32_t blocks_up_to(const struct parts *p, uint64_t vaddr)
 {
-	uint32_t low = 0, left = p->block_count;
-
-	while (left) {
-		uint32_t half = left / 2;
-
-		if (block_at(p, low + half).vaddr <= vaddr) {
-			low += half + 1;
-			left -= half + 1;
-		} else {
-			left = half;
-		}
-	}
-	return low;
+	return (uint32_t)BISECT(p->block_count, i, block_at(p, (uint32_t)i).vaddr <= vaddr);
 }
 
 bool rsym_columns_at(const struct rsym *t, uint64_t vaddr, struct rsym_column *columns,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that are the answer of no address, because another function has theirs. */
 #include "rsym_function_alias.h"
+#include "bisect.h"
 #include "rsym.h"
 #include "rsym_bits.h"
 #include "rsym_format.h"
@@ -29,20 +30,13 @@ static uint64_t alias_entry_of(const struct rsym *t, uint32_t function)
 uint32_t rsym_function_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *functions,
 			       uint32_t cap)
 {
-	uint32_t low = 0, count = t->alias_count, found = 0;
+	uint32_t at =
+		(uint32_t)BISECT(t->alias_count, i,
+				 alias_entry_of(t, rsym_function_alias_at(t, (uint32_t)i)) < vaddr);
+	uint32_t found = 0;
 
-	while (count) {
-		uint32_t half = count / 2;
-
-		if (alias_entry_of(t, rsym_function_alias_at(t, low + half)) < vaddr) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	for (; low < t->alias_count; low++, found++) {
-		uint32_t function = rsym_function_alias_at(t, low);
+	for (; at < t->alias_count; at++, found++) {
+		uint32_t function = rsym_function_alias_at(t, at);
 
 		if (alias_entry_of(t, function) != vaddr)
 			break;

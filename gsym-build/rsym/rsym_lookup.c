@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rsym_lookup.h"
 
+#include "bisect.h"
 #include "rsym_bits.h"
 #include "rsym_format.h"
 
@@ -66,20 +67,10 @@ int rsym_range(const struct rsym *t, uint64_t vaddr, uint64_t *ret_start, uint64
 
 uint64_t rsym_next_span(const struct rsym *t, uint64_t vaddr)
 {
-	uint32_t low = 0, count = t->span_count;
+	const size_t len = sizeof(struct rsym_disk_span);
+	size_t at = BISECT(t->span_count, i, rsym_load64(t->spans + i * len) <= vaddr);
 
-	while (count) {
-		uint32_t half = count / 2;
-
-		if (rsym_load64(t->spans + (low + half) * sizeof(struct rsym_disk_span)) <= vaddr) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	return low < t->span_count ? rsym_load64(t->spans + low * sizeof(struct rsym_disk_span))
-				   : UINT64_MAX;
+	return at < t->span_count ? rsym_load64(t->spans + at * len) : UINT64_MAX;
 }
 
 uint64_t rsym_call_vaddr(const struct rsym *t, uint64_t return_vaddr)

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "bisect.h"
 #include "plain_priv.h"
 
 static int compare_plain_split_units(const void *va, const void *vb)
@@ -125,22 +126,12 @@ const struct plain_split_unit *plain_split_find(const struct plain_reader *r,
 {
 	bool standard = r->unit_kind == DW_UT_skeleton;
 	uint64_t id = standard ? r->unit_id : d->dwo_id;
-	size_t low = 0, count = r->split_unit_count;
+	size_t at;
 
 	if (!standard && !(d->dwo_name && d->has_dwo_id))
 		return NULL;
-	while (count) { /* the first of that id */
-		size_t half = count / 2;
-
-		if (r->split_units[low + half].id < id) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	return low < r->split_unit_count && r->split_units[low].id == id ? &r->split_units[low]
-									 : NULL;
+	at = BISECT(r->split_unit_count, i, r->split_units[i].id < id); /* the first of that id */
+	return at < r->split_unit_count && r->split_units[at].id == id ? &r->split_units[at] : NULL;
 }
 
 /* Returns where the unit's part of a section of a package begins; 0 in a loose file. */

@@ -179,19 +179,12 @@ static int take_unit(void *ctx, const struct debug_unit *u, struct err *err)
 	return add_source_unit(ctx, u) ? 0 : err_no_memory(err);
 }
 
-static int compare_symbol_vaddrs(const void *va, const void *vb)
-{
-	const struct symbol *a = va, *b = vb;
-
-	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
-}
-
 static int add_source_symbols(struct verify_source *f, struct err *err)
 {
 	struct symbols *s = &f->symbols;
 
 	if (s->count)
-		qsort(s->list, s->count, sizeof(*s->list), compare_symbol_vaddrs);
+		qsort(s->list, s->count, sizeof(*s->list), compare_u64);
 	for (size_t i = 0; i < s->count; i++) {
 		const struct symbol *sym = &s->list[i];
 		uint64_t end = verify_code_end(f, sym->vaddr);
@@ -214,17 +207,10 @@ static int add_source_symbols(struct verify_source *f, struct err *err)
 	return 0;
 }
 
-static int by_start(const void *va, const void *vb)
-{
-	const struct verify_span *a = va, *b = vb;
-
-	return (a->start > b->start) - (a->start < b->start);
-}
-
 static void sort_source_spans(struct verify_spans *s)
 {
 	if (s->count)
-		qsort(s->list, s->count, sizeof(*s->list), by_start);
+		qsort(s->list, s->count, sizeof(*s->list), compare_u64);
 }
 
 static void sort_all(struct verify_source *f)
