@@ -15,6 +15,7 @@ def run_lint(lint):
 
 
 def copy_tree(patterns):
+    shutil.rmtree(COPY, ignore_errors=True)  # that of a run before has files that were renamed since
     names = subprocess.run(["git", "-C", SRC, "ls-files", "-z", "-co", "--exclude-standard", *patterns],
                            stdout=subprocess.PIPE, text=True, check=True).stdout
     for name in filter(None, names.split("\0")):
