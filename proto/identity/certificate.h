@@ -8,7 +8,7 @@
 #include "base.h"
 #include "err.h"
 
-/* Of one text; a chain has two or three, the CAs of a distribution are 150. */
+/* The most certificates of one text: a chain has two or three, and a distribution has 150 CAs. */
 #define CERTIFICATES_MAX 512
 
 /* Parses all certificates of a text that ends in NUL; free them with certificate_list_free().

@@ -269,7 +269,7 @@ int config_parse(const struct option_usage *usage, int argc, char **argv, void *
 	rc = read_file(usage, ret, err);
 	if (rc < 0)
 		return rc;
-	/* From the lowest up, for several options may have one member. */
+	/* Goes from the lowest source up, because several options may fill one member. */
 	for (int source = CONFIG_FILE; source <= CONFIG_COMMAND_LINE; source++)
 		for (size_t i = 0; i < ret->count; i++) {
 			if (ret->values[i].source != (enum config_source)source)

@@ -55,8 +55,8 @@ struct profile_module {
 	uint32_t path;         /* a path, or begins with PROFILE_KERNEL_PREFIX */
 	uint32_t build_id;     /* lower-case hex */
 	uint32_t flags;        /* enum profile_module_flag */
-	/* From profile_segments(); 0: not known. Only spools have them, and files of profiles do
-	 * not keep them. */
+	/* A number of profile_segments(); 0: not known. Only spools have one, and no file of a
+	 * profile keeps it. */
 	uint32_t segments;
 };
 

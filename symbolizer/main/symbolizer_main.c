@@ -333,7 +333,8 @@ static int check_tls(const struct options *o, struct err *err)
 
 /* --- configuration --------------------------------------------------------------------------- */
 
-/* From the command line, the environment and the file. 0, 1 or an error as config_parse(). */
+/* Reads the options from the command line, the environment and the file. Returns 0, 1 or an error
+ * as config_parse() does. */
 static int read_options(int argc, char **argv, struct options *ret, struct config *config,
 			struct err *err)
 {

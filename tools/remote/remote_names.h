@@ -13,7 +13,7 @@
 struct remote_names;
 
 struct remote_names_ops {
-	/* As remote_open(). Does not connect yet. */
+	/* Opens the source as remote_open() opens a client. Does not connect yet. */
 	int (*open)(struct remote_names **ret, const struct server_options *given, struct err *err);
 	/* Returns the source, borrowed from n. Its prepare() fails with ERR_UNAVAILABLE if the
 	 * service is away. */
