@@ -119,8 +119,6 @@ struct proc {
 	bool is_disputed; /* two files were at one place while records were missing */
 };
 
-#define PROCS_UNREAD UINT64_MAX /* read_ns: since records were lost */
-
 /* How /proc is read: by procscan_read() and its siblings, whose contracts hold, or by a test. */
 struct procs_source {
 	int (*scan)(void *ctx, uint32_t pid, struct modules *modules, size_t most,

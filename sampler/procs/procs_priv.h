@@ -5,6 +5,8 @@
  * of their files, procs_read.c what is read from /proc. */
 #include "procs.h"
 
+#define PROCS_UNREAD UINT64_MAX /* read_ns: since records were lost */
+
 /* Returns the process that a tick at now_ns fell in, and that began at start_ns; has_memory: it is
  * no kernel thread. NULL: see procs_of_sample(). */
 struct proc *procs_of_start(struct procs *ps, uint32_t pid, uint64_t start_ns, uint64_t now_ns,

@@ -3,13 +3,18 @@
 #define RAWSTACK_REDELIVER_H
 /*
  * The batches that were delivered without some names, because the service had no table yet, and
- * the build ids that they wait for. Kept in the file `again` of the spool, so that it survives the
- * shipper; a batch can be delivered again as long as the spool still holds its segment. Losing the
- * file loses names, never samples. One thread.
+ * the build ids that they wait for. The list is kept in the file `again` of the spool, so that it
+ * survives the shipper. A batch can be delivered again while the spool still holds its segment.
+ * Losing the file loses names, never samples. One thread.
  *
- * The file is text, appended to: "id <hex>" (they count from 0), "batch <segment> <place> <samples>
- * <id> <id>...", "done <segment> <place>"; a last line without its end is not read. Ids that no
- * batch waits for any more are left out when it is read and when it is written anew.
+ * The file is text, and lines are appended to it:
+ *
+ *	id <hex>					ids are numbered from 0
+ *	batch <segment> <place> <samples> <id> <id>...	it waits for these ids
+ *	done <segment> <place>				it no longer does
+ *
+ * A last line without its end is not read. Ids that no batch waits for any more are left out when
+ * the file is read and when it is written anew.
  */
 #include "build_id.h"
 #include "intern.h"
@@ -33,22 +38,22 @@ struct redeliver {
 	const struct io *io;
 	int dir_fd;
 	struct intern ids; /* bytes of build ids */
-	uint32_t *uses;    /* of each id: how often batches wait for it */
-	size_t used_count; /* ids that one waits for */
+	uint32_t *uses;    /* for each id, how many batches wait for it */
+	size_t used_count; /* ids that a batch waits for */
 	struct redeliver_batch *batches;
 	size_t count, cap, due;
 	uint64_t file_len;
-	bool must_rewrite;  /* the file numbers ids otherwise, or what it holds is not known */
+	bool must_rewrite;  /* the file has other numbers for ids, or its content is unknown */
 	uint64_t forgotten; /* batches that too many others pushed out, since it was opened */
 };
 
-/* Reads what there is; damage in it is passed over. ERR_IO, ERR_MEMORY. */
+/* Reads the file if there is one, and skips damaged lines. ERR_IO, ERR_MEMORY. */
 int redeliver_open(struct redeliver *a, const char *spool, const struct io *io, struct err *err);
 void redeliver_close(struct redeliver *a);
 
-/* Notes that a batch lacks the modules marked; replaces what was noted of it, and none marked
- * forgets it. Above LIMIT_REDELIVER batches or LIMIT_MISSING_IDS ids the oldest are forgotten, and
- * counted. */
+/* Notes that a batch lacks the marked modules, in place of what was noted before; a batch without
+ * marked modules is forgotten. Above LIMIT_REDELIVER batches or LIMIT_MISSING_IDS ids the oldest
+ * are forgotten, and counted. */
 int redeliver_note(struct redeliver *a, const struct spool_batch *batch, const bool *missing,
 		   struct err *err);
 
@@ -63,7 +68,7 @@ const struct redeliver_batch *redeliver_due(struct redeliver *a);
 bool redeliver_is_worse(const struct redeliver *a, const struct redeliver_batch *noted,
 			const struct spool_batch *batch, const bool *missing);
 
-/* Makes a batch not due for so long, although one of its ids is there. */
+/* Makes a batch not due for `ns`, although one of its ids is there. */
 void redeliver_put_off(struct redeliver *a, uint64_t segment, uint64_t place, uint64_t ns);
 
 /* Forgets a batch that cannot or need not be delivered again. */

@@ -7,12 +7,13 @@
 #define BACK_OFF_FIRST_MS 500
 #define BACK_OFF_MAX_MS   30000
 
-/* After so many failures in a row, 1 or more: doubles from the first to the most, with a fifth of
- * jitter to either side by `random`, so that a fleet does not come back as one. */
+/* Returns the wait after `failures` failures in a row, 1 or more. It doubles from the first to the
+ * most, with a fifth of jitter to either side by `random`, so that a fleet does not come back at
+ * once. */
 uint32_t ship_back_off_ms(unsigned int failures, uint32_t random);
 
-/* A service that could not be reached is looked for all the time; when it is there again, a fleet
- * comes back within so long. */
+/* The shipper keeps trying to connect to a service that it could not reach. When the service is
+ * there again, the shippers of a fleet come back spread over this time. */
 #define BACK_OFF_SPREAD_MS 1000
 
 #endif

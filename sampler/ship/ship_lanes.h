@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_SHIP_LANES_H
 #define RAWSTACK_SHIP_LANES_H
 /*
- * Several batches under way at a time, each in a thread of its own, taken back in the order in
- * which they were put: so they are acknowledged in order, whichever is done first. One thread puts
+ * Delivers several batches at a time, each in a thread of its own. They are taken back in the order
+ * in which they were put, and so acknowledged in order, whichever is done first. One thread puts
  * and takes.
  */
 #include "arena.h"
@@ -27,10 +27,11 @@ int ship_lanes_open(struct ship_lanes **ret, unsigned int count, ship_lane_fn *d
 void ship_lanes_close(struct ship_lanes *l);
 DEFINE_FREEP(struct ship_lanes, ship_lanes_close);
 
-/* How many are under way, done ones that were not taken included. */
+/* Returns how many batches are under way, including those that are done and not yet taken. */
 unsigned int ship_lanes_busy(const struct ship_lanes *l);
 
-/* Copies the batch and begins to deliver it. Only when fewer than count are busy. ERR_MEMORY. */
+/* Copies the batch and begins to deliver it. Call it only when fewer than count lanes are busy.
+ * ERR_MEMORY. */
 int ship_lanes_put(struct ship_lanes *l, const struct spool_batch *batch, struct err *err);
 
 struct ship_lane_done {
@@ -40,7 +41,7 @@ struct ship_lane_done {
 	struct err err;
 };
 
-/* Waits for the one that was put first; NULL when none is busy. */
+/* Waits for the batch that was put first; NULL when no lane is busy. */
 const struct ship_lane_done *ship_lanes_take(struct ship_lanes *l);
 
 #endif

@@ -13,7 +13,7 @@
 
 struct ship_profile {
 	struct spool_profile of;
-	bool *missing;   /* of the batch's modules: a location had no answer for want of a table */
+	bool *missing;   /* for each module of the batch: a location lacked its table */
 	size_t building; /* locations whose table the service is making */
 };
 
@@ -31,7 +31,8 @@ int ship_profile_answer(struct ship_profile *p, const struct ship_request *reque
 			const Rawstack__V1__SymbolizedBatch *reply, uint32_t *deferred,
 			size_t *ret_deferred, struct err *err) _must_check_;
 
-/* Names what is left as well as it can, and adds the samples. ERR_LIMIT or ERR_MEMORY. */
+/* Names the remaining locations by path and offset, and adds the samples. ERR_LIMIT or ERR_MEMORY.
+ */
 int ship_profile_end(struct ship_profile *p, struct err *err) _must_check_;
 
 #endif

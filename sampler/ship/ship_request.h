@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_SHIP_REQUEST_H
 #define RAWSTACK_SHIP_REQUEST_H
 /*
- * The locations of a spool batch as Symbolize requests: only those that a service can name, only
- * the modules they are in, each with the number of samples that count at it, and nothing else of
- * the host. A request takes what fits under the limits of a message; what is left goes into the
- * next.
+ * Makes Symbolize requests of a spool batch. They hold the locations that a service can name, each
+ * with the number of samples that count at it, the modules of these locations, and nothing else of
+ * the host. A request takes what fits under the limits of a message; the next one takes what is
+ * left.
  */
 #include "arena.h"
 #include "rawstack/v1/symbolizer.pb-c.h"
@@ -17,7 +17,7 @@ struct ship_request {
 	size_t count;
 };
 
-/* Whether a service could name it: it lies in a module with an id. */
+/* Whether a service could name the location, because it lies in a module with an id. */
 bool ship_request_wanted(const struct spool_batch *b, uint32_t location);
 
 /* Samples that count at each location of the batch, in an array of the arena; NULL without memory.

@@ -4,8 +4,8 @@
 /*
  * What the shipper tells about itself: a file in the spool (spool_status.h), read by
  * `rawstack-sampler status`, and the state of all as an OpenMetrics file, for whoever collects
- * these. Written when the state changes, else once in ten seconds, replaced as a whole. Failing to
- * write is no reason to stop.
+ * these. Both are written when the state changes, and else every ten seconds, and replaced as a
+ * whole. Failing to write is no reason to stop.
  */
 #include "shipper.h"
 
@@ -17,7 +17,8 @@ struct ship_status {
 	char state[16];
 };
 
-/* state: "shipping", "idle", "waiting" or "stopped"; why: for waiting, or NULL. */
+/* Tells the state: "shipping", "idle", "waiting" or "stopped". `why` is the reason for waiting, or
+ * NULL. */
 void ship_status_tell(struct ship_status *s, const char *state, const char *why, const char *server,
 		      const struct shipper_stats *stats);
 

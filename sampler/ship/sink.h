@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_SINK_H
 #define RAWSTACK_SINK_H
 /*
- * Where symbolized batches end: a directory (0700) with one file (0600) for each batch, named
- * <hex of its id>.<kind>, so that names sort by host, boot and time, and a second delivery of an id
+ * The directory (0700) that symbolized batches are written to, with one file (0600) for each batch,
+ * named <hex of its id>.<kind>: names sort by host, boot and time, and a second delivery of an id
  * replaces the first. When sink_write() has returned 0 the file survives a power cut: only then is
  * a batch acknowledged. Several processes may write to one directory, of one kind each.
  */
@@ -22,7 +22,7 @@ enum sink_kind {
 	SINK_KINDS,
 };
 
-/* "pprof", "json", "folded" to its kind; ERR_USAGE. */
+/* Finds the kind named "pprof", "json" or "folded"; ERR_USAGE. */
 int sink_kind_of(const char *name, enum sink_kind *ret, struct err *err);
 
 struct sink;
@@ -31,16 +31,18 @@ struct sink;
 int sink_open(struct sink **ret, const char *dir, enum sink_kind kind, const struct io *io,
 	      struct err *err) _must_check_;
 
-/* Opens the directory anew, or makes it: another may stand there since, removed and made again or
- * mounted over it. While nobody else uses the sink. On failure it stays as it is. ERR_NOT_FOUND
- * when `dir` is the /proc/self/fd of a directory that was removed: that cannot be made anew. */
+/* Opens the directory again, or makes it: it may have been removed, made anew or mounted over
+ * since. Call it while no other thread uses the sink. On failure the sink stays as it is.
+ * ERR_NOT_FOUND when `dir` is the /proc/self/fd of a directory that was removed, which cannot be
+ * made again. */
 int sink_reopen(struct sink *s, struct err *err);
 
-/* Whole or not at all. id_len is at most LIMIT_BATCH_ID_LEN. */
+/* Writes a file, whole or not at all. id_len is at most LIMIT_BATCH_ID_LEN. */
 int sink_write(struct sink *s, const uint8_t *id, size_t id_len, const void *file, size_t len,
 	       struct err *err) _must_check_;
 
-/* The same, of a profile in the sink's kind. ERR_LIMIT when that is over LIMIT_PPROF_FILE_LEN. */
+/* Writes a profile as a file of the sink's kind. ERR_LIMIT when that is over LIMIT_PPROF_FILE_LEN.
+ */
 int sink_write_profile(struct sink *s, const uint8_t *id, size_t id_len, const struct profile *p,
 		       struct err *err) _must_check_;
 
@@ -53,15 +55,15 @@ struct sink_limits {
 };
 
 /*
- * Removes what is over the limits, the oldest first, and what killed writers left unfinished an
- * hour ago. Other files are left alone, and so is one that cannot be removed, which is told when
- * the others are. *ret_removed: batches. Works on the file system itself. ERR_LIMIT above
- * LIMIT_SINK_FILES: what it removed may not be the oldest.
+ * Removes batches that are over the limits, the oldest first, and unfinished files that a killed
+ * writer left more than an hour ago. It leaves other files alone. A file that cannot be removed is
+ * an error, after the others were removed. *ret_removed counts batches. It works on the file system
+ * itself. ERR_LIMIT above LIMIT_SINK_FILES: what it removed may not be the oldest.
  *
- * A clock that is ahead of what is known (of the last call, whoever made it; else of the newest
- * file) is believed a day later: until then files are as old as it would tell otherwise. A file
- * from the future is as old as the one that follows it by name in its boot, or new. Files of a
- * clock that turned out to be behind get their right date.
+ * A clock that is ahead of the time that is known, from the last call of any process or else from
+ * the newest file, is believed after a day (sink_clock.h); until then files age by the time that is
+ * known. A file from the future is as old as the file that follows it by name in its boot, or new.
+ * Files that were written by a clock that was behind get their right date.
  */
 int sink_sweep(struct sink *s, const struct sink_limits *limits, uint64_t *ret_removed,
 	       struct err *err);

@@ -2,15 +2,15 @@
 #ifndef RAWSTACK_SINK_CLOCK_H
 #define RAWSTACK_SINK_CLOCK_H
 /*
- * The time that the age of a sink's files is told by. The wall clock may be wrong when a host
- * starts and be set later, and what is deleted does not come back. So a clock that is ahead of what
- * is known is believed only when it has been so for a day; one that is behind at once, for that
- * deletes nothing. What is known outlives the process, in the file ".clock" of the sink. One
+ * The clock by which the files of a sink age. The wall clock may be wrong when a host starts and be
+ * set later, and a deleted file does not come back. So a wall clock that is ahead of the time that
+ * is known is believed only when it has been ahead for a day; one that is behind is believed at
+ * once, because that deletes nothing. The known time is kept in the file ".clock" of the sink. One
  * thread.
  */
 #include "io.h"
 
-/* A clock that is off by more was set, or the host was off. */
+/* A clock that moved by more than this was set, or the host was off. */
 #define SINK_CLOCK_SET_NS      UINT64_C(3600000000000)
 #define SINK_CLOCK_BELIEVED_NS (24 * SINK_CLOCK_SET_NS)
 
@@ -30,17 +30,18 @@ struct sink_clock_shift {
 	uint64_t from_ns, to_ns, by_ns;
 };
 
-/* Reads what is known; a file that is not there or is damaged is nothing. */
+/* Reads the known time. If the file is missing or damaged, nothing is known. */
 void sink_clock_load(struct sink_clock *c, const struct io *io, int dir_fd);
-/* Best effort; what is not written is doubted longer. */
+/* Writes the known time as well as it can; if that fails, a clock is doubted for longer. */
 void sink_clock_save(const struct sink_clock *c, const struct io *io, int dir_fd);
 
-/* Where nothing is known: the date of the newest file that is not from the future (0: there is
- * none), and whether others are. */
+/* Gives the clock a known time if it has none. newest_ns is the date of the newest file that is not
+ * from the future, 0: there is none; has_future: there are files from the future. */
 void sink_clock_seed(struct sink_clock *c, const struct io *io, uint64_t newest_ns,
 		     bool has_future);
 
-/* The time now, never later than what the wall clock says. Tells once when a clock was behind. */
+/* Returns the time, which is never later than the wall clock. Fills *shift once when a clock was
+ * behind. */
 uint64_t sink_clock_now(struct sink_clock *c, const struct io *io, struct sink_clock_shift *shift);
 
 #endif
