@@ -6,11 +6,11 @@
  * fixed-size, preallocated segment files (0600). One writer process appends; one reader process
  * ships and acknowledges; either may die at any moment. Layout: spool_format.h and FORMAT.md.
  *
- * What can be lost: killed process, what was added since the last spool_writer_flush() (one poll
- * interval, 1 s), and samples in files seen for the first time, which the capturer holds back
- * for two seconds at most; power cut, what was flushed since the last sync (2 s) too. What the
- * limits drop is counted inside the data. Nothing acknowledged is delivered again, nothing else is
- * left out.
+ * A killed process loses what was added since the last spool_writer_flush() (one poll interval,
+ * 1 s), and samples in files seen for the first time, which the capturer holds back for two
+ * seconds at most. A power cut also loses what was flushed since the last sync (2 s).
+ * What the limits drop is counted inside the data. Nothing acknowledged is delivered again, and
+ * nothing else is left out.
  *
  * Each segment is self-contained: it has its own dictionary of strings, modules, locations,
  * stacks and threads. Everything is in monotonic time of the boot the header names.

@@ -20,7 +20,7 @@ struct spool_cursor {
 	size_t window_len, window_cap;
 	uint32_t window_off;
 	uint64_t wasted;   /* bytes checksummed in vain, for LIMIT_SPOOL_RESYNC */
-	bool is_over;      /* that was too much: all that is left is counted as damage */
+	bool is_over;      /* `wasted` reached its limit: the rest of the segment is damage */
 	uint64_t wait_ns;  /* since when the record at off is not whole; 0: it was not looked at */
 	uint32_t wait_off; /* that offset */
 };
@@ -36,12 +36,12 @@ void spool_cursor_init(struct spool_cursor *c, struct spool_file *file, uint32_t
 void spool_cursor_done(struct spool_cursor *c);
 
 /*
- * The next whole record: 1, 0 when there is none (now), negative on an I/O error. `finished` says
- * that nobody writes to the segment any more: then bytes that are no record are skipped up to the
- * next that is one, and counted; zero bytes up to the end are unused room, not damage. In a segment
- * still written to, what is not whole may be a write going on: it is waited for, by returning 0,
- * and counts as damage after a second. After LIMIT_SPOOL_RESYNC nothing more is looked for, and all
- * that is left counts.
+ * Finds the next whole record. Returns 1, 0 when there is none now, negative on an I/O error.
+ * `finished` says that nobody writes to the segment any more: then bytes that are no record are
+ * counted and skipped up to the next record, except for zero bytes up to the end, which are unused
+ * room. In a segment that is still written to, an incomplete record may be a write that goes on:
+ * this returns 0 for a second before it counts as damage. After LIMIT_SPOOL_RESYNC the search ends,
+ * and the rest of the segment counts as damage.
  */
 int spool_cursor_next(struct spool_cursor *c, bool finished, struct spool_record *ret,
 		      struct err *err);

@@ -2,31 +2,32 @@
 #ifndef RAWSTACK_SPOOL_DISK_H
 #define RAWSTACK_SPOOL_DISK_H
 /*
- * The file side of a spool's writer: segments are begun, appended to, synced, sealed, packed, and
- * dropped when limits say so. The other side (spool_writer.c) makes the bytes and hands them over
- * as chunks; it never waits for the disk once spool_disk_detach() has been called. Internal to the
- * spool library. One thread calls; after spool_disk_detach() two of its own do the work.
+ * The file side of a spool's writer: it begins segments, appends to them, syncs, seals and packs
+ * them, and drops them when limits say so. The other side (spool_writer.c) makes the bytes and
+ * hands them over as chunks; after spool_disk_detach() it never waits for the disk. Internal to the
+ * spool library. One thread calls; after spool_disk_detach() two threads of this module do the
+ * work.
  */
 #include "spool_segment.h"
 
 struct spool_disk;
 
-/* Bytes to be appended to a segment, in order. A chunk that begins a segment ends the one before;
- * with `ends` nothing follows in its own. */
+/* Bytes to be appended to a segment, in order. A chunk with `begins` ends the segment before; a
+ * chunk with `ends` is the last of its segment. */
 struct spool_chunk {
 	struct spool_chunk *next;
 	uint64_t segment;
 	bool begins, ends;
 	bool moves;                /* begins in the directory that the path leads to now */
-	uint64_t mono_ns, real_ns; /* of the segment's start, in one that begins it */
-	uint64_t samples;          /* lost when it cannot be written */
-	uint64_t left_losses[SPOOL_LOSS_COUNT]; /* in one that moves: those of the former */
+	uint64_t mono_ns, real_ns; /* the segment's start, if the chunk begins it */
+	uint64_t samples;          /* that are lost if the chunk cannot be written */
+	uint64_t left_losses[SPOOL_LOSS_COUNT]; /* if it moves: those of the former directory */
 	size_t len;
 	uint8_t bytes[];
 };
 
-/* Counts of the other side: samples that came, whatever became of them, and losses, without what
- * the disk itself drops and loses. */
+/* Counts of the other side: the samples that came, stored or not, and the losses except for those
+ * that the disk counts itself. */
 struct spool_tally {
 	uint64_t samples, losses[SPOOL_LOSS_COUNT];
 	struct spool_ship_ends ship;
@@ -44,8 +45,8 @@ struct spool_disk_state {
 	uint64_t leaves;
 };
 
-/* Creates dir if needed, takes its lock, takes stock. `limits` are whole. `origin` and `io` must
- * outlive it. ERR_EXISTS, ERR_IO, ... */
+/* Creates dir if needed, locks it, and lists its segments. `limits` has no defaults left to fill
+ * in. `origin` and `io` must outlive *ret. ERR_EXISTS, ERR_IO, ... */
 int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool_limits *limits,
 		    const struct spool_origin *origin, const struct io *io, struct err *err);
 
@@ -63,9 +64,10 @@ struct spool_chunk *spool_chunk_new(size_t len);
  * and its segment is given up. */
 bool spool_disk_put(struct spool_disk *d, struct spool_chunk *chunk);
 
-/* Does what is due by time: sync, limits. It has no effect when threads do that. */
+/* Syncs and applies limits when that is due. It has no effect once threads do so. */
 void spool_disk_poll(struct spool_disk *d);
 
+/* Reads the state. */
 void spool_disk_look(struct spool_disk *d, struct spool_disk_state *ret);
 
 /* Returns an error that was not reported yet: its code and *err; 0 when there is none. A run of

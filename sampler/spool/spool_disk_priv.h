@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_SPOOL_DISK_PRIV_H
 #define RAWSTACK_SPOOL_DISK_PRIV_H
 /*
- * What spool_disk.c (threads and the queue between them), spool_disk_work.c (what they do),
- * spool_disk_place.c (where) and spool_disk_account.c (what of it is told) share.
+ * State shared by spool_disk.c (the threads and the queue between them), spool_disk_work.c (their
+ * work on files), spool_disk_place.c (the directory) and spool_disk_account.c (what is told of it).
  */
 #include <pthread.h>
 
@@ -16,7 +16,7 @@ enum {
 	CLOSING_MAX = 8
 };
 
-/* Jobs that may take long: a second thread appends meanwhile. */
+/* Jobs that may take long; the second thread appends meanwhile. */
 enum io_job_kind {
 	IO_JOB_SYNC,
 	IO_JOB_FINISH, /* sync and close */
@@ -30,7 +30,8 @@ enum io_job_state {
 };
 
 struct io_job {
-	enum io_job_state state; /* under the lock; the rest belongs to who the state says */
+	enum io_job_state state; /* under the lock. ASKED: the rest belongs to the worker, else to
+				  * the thread that works */
 	enum io_job_kind kind;
 	int fd, rc;
 	uint64_t segment, len;
@@ -44,31 +45,32 @@ struct spool_disk {
 	struct spool_place place;
 	uint64_t first;
 
-	/* Only whoever works uses what follows: the caller, or the thread that set is_working. */
-	int fd; /* the segment that is appended to; -1: none */
+	/* What follows is used by the thread that works only: the caller, or the thread that set
+	 * is_working. */
+	int fd; /* of the current segment; -1: there is none */
 	uint64_t segment, end;
 	struct spool_origin current; /* of that segment */
 	uint64_t synced_ns, limits_ns;
 	uint64_t stored; /* samples appended, in all segments */
-	uint64_t unseen; /* of these, since it was last seen under its name */
+	uint64_t unseen; /* samples appended since the segment was last seen under its name */
 	bool failing, dirty;
-	bool is_gone; /* the directory, or what was in it: to be opened anew */
+	bool is_gone; /* the directory, or a file in it, was removed: open it again */
 	struct spool_retention retention;
-	/* What the path leads to since the directory was moved away or hidden: the writer goes on
-	 * there when it begins a segment. */
+	/* The directory that the path leads to since the former one was moved away or hidden. The
+	 * next segment begins there. */
 	struct spool_place next;
 	struct spool_retention next_keep;
 	bool told_moved;
-	bool has_account;                     /* it was looked for: it may be written */
-	struct spool_account account, before; /* as last written; of the runs before this one */
-	uint64_t account_ns;                  /* when that was tried */
+	bool has_account;                     /* the account was read, so it may be written */
+	struct spool_account account, before; /* as last written; and of earlier runs */
+	uint64_t account_ns;                  /* when writing it was last tried */
 	struct {
 		uint64_t stored, samples, losses[SPOOL_LOSS_COUNT];
-	} base; /* of this run, in the accounts of directories that it has left */
+	} base; /* what the accounts of directories that this run has left count */
 	struct {
 		int fd;
 		uint64_t segment;
-	} closing[CLOSING_MAX]; /* ended, not yet synced and closed */
+	} closing[CLOSING_MAX]; /* segments that ended and are not yet synced and closed */
 	size_t closing_count;
 
 	bool detached, has_lock;
@@ -82,26 +84,27 @@ struct spool_disk {
 	struct spool_tally tally;
 	struct err err, notice;
 	bool unreported, has_notice, stopping, second_stopping;
-	bool is_working; /* one of the two is at what is of whoever works */
-	bool in_io_job;  /* the worker is at the I/O job */
+	bool is_working; /* one of the two threads works */
+	bool in_io_job;  /* the worker does the I/O job */
 	struct io_job io_job;
 };
 
 uint64_t spool_disk_now_ns(const struct spool_disk *d);
 
-/* The directory that stands there now, made if there is none, with its lock, in place of the one
- * that was removed. ERR_EXISTS when somebody else writes there, or wrote later; ERR_UNAVAILABLE
- * while an I/O job is in the old one; ERR_IO. */
+/* Opens and locks the directory that the path leads to, in place of the one that was removed, and
+ * makes it if there is none. ERR_EXISTS when another process writes there, or wrote later;
+ * ERR_UNAVAILABLE while an I/O job uses the old directory; ERR_IO. */
 int spool_disk_reopen(struct spool_disk *d, struct err *err);
 
 /* Does a job that may take long: in the worker, or in the caller when there are no threads. */
 void spool_disk_run_io_job(struct spool_disk *d, struct io_job *c);
 
-/* Only whoever works calls what follows. Takes the result of an I/O job: */
+/* The functions below are called by the thread that works only. This one takes the result of an I/O
+ * job. */
 void spool_disk_take_io_job(struct spool_disk *d, const struct io_job *c);
 
-/* Asks for an I/O job; false: one is under way, and there is one at a time. The worker does it
- * after the rest of its work. */
+/* Asks for an I/O job, which the worker does after the rest of its work. Returns false while
+ * another job is under way: there is one at a time. */
 bool spool_disk_ask(struct spool_disk *d, enum io_job_kind kind, int fd, uint64_t segment);
 
 void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c);
@@ -109,16 +112,16 @@ void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c);
 /* Ends the current segment. The room left in it is given back if everything was written. */
 void spool_disk_end_segment(struct spool_disk *d, bool is_whole);
 
-/* Has segments that ended synced and closed, one after the other. */
+/* Asks to sync and close the next segment that ended. */
 void spool_disk_finish_next(struct spool_disk *d);
 
-/* Looks what the directory has of earlier runs; and writes the account, if it is another than the
- * last, or that is old. */
+/* The first reads the account of earlier runs. The second writes the account if it changed, or if
+ * it was last written long ago. */
 void spool_disk_account_open(struct spool_disk *d);
 void spool_disk_account_write(struct spool_disk *d);
 
-/* Writes it for the last time in a directory that is left: what comes later counts in the next, and
- * so do losses beyond left_losses. */
+/* Writes the account for the last time in a directory that is left. Later samples, and losses
+ * beyond left_losses, count in the next directory. */
 void spool_disk_account_leave(struct spool_disk *d,
 			      const uint64_t left_losses[static SPOOL_LOSS_COUNT]);
 
@@ -126,7 +129,7 @@ void spool_disk_account_leave(struct spool_disk *d,
  * if one is not. */
 void spool_disk_look_around(struct spool_disk *d);
 
-/* Between two segments: from the directory that is left to `next`, which is open. */
+/* Goes on in the directory `next`, which is open. Call it between two segments. */
 void spool_disk_move(struct spool_disk *d, const uint64_t left_losses[static SPOOL_LOSS_COUNT]);
 
 /* Looks for the segment that is appended to under its name. If somebody removed it, it ends, and

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_SPOOL_END_H
 #define RAWSTACK_SPOOL_END_H
 /*
- * How the walk of a stored stack ended, as the capturer saw it. A chain of frame pointers that ends
- * as it should ends alike behind code that has none: whether a stack is whole only names can tell
- * (proto/profile/stack_end.h). Stage: looking at a spool.
+ * How the walk of a stored stack ended, as the capturer saw it. A chain of frame pointers ends with
+ * a zero at the outermost function, and also behind code without frame pointers, so only names can
+ * tell whether a stack is whole (proto/profile/stack_end.h).
  */
 #include "spool.h"
 

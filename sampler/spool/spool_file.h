@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_SPOOL_FILE_H
 #define RAWSTACK_SPOOL_FILE_H
 /*
- * One segment, open for reading: its bytes as the writer appended them, whether the file holds them
- * so or packed. Places, batch ids and acknowledgements are offsets in these bytes, so that packing
- * a segment changes none of them. Internal to the spool library. One thread at a time.
+ * One segment, open for reading: the bytes that the writer appended, from a plain or a packed file.
+ * Places, batch ids and acknowledgements are offsets in these bytes, so packing a segment changes
+ * none of them. Internal to the spool library. One thread at a time.
  */
 #include "spool_header.h"
 
@@ -27,8 +27,8 @@ int spool_file_open(struct spool_file *f, const struct io *io, int dir_fd, uint6
 void spool_file_close(struct spool_file *f);
 
 /*
- * As pread(2): up to len bytes, 0 at the end, -errno. A packed block that is damaged reads as bytes
- * of 0xff, which are no record and no unused room: so damage is counted where it is.
+ * Reads like pread(2): up to len bytes, 0 at the end, or -errno. A damaged packed block reads as
+ * bytes of 0xff, which are neither a record nor unused room, so the damage is counted where it is.
  */
 ssize_t spool_file_pread(struct spool_file *f, void *p, size_t len, uint64_t off);
 

@@ -12,11 +12,11 @@ enum {
 	SPOOL_HALVES_STRIDE = 4096
 };
 
-/* Half 0 or 1: 0, or negative when it is not there. */
+/* Reads half 0 or 1. Returns 0, or negative when it is not there. */
 int spool_halves_read(const struct io *io, int dir_fd, const char *name, int half, void *p,
 		      size_t len);
 
-/* Writes the half that is the turn of this sequence; `syncs`: and has it on the disk. 0 or -errno.
+/* Writes the half whose turn it is at this sequence, and syncs it if `syncs`. Returns 0 or -errno.
  */
 int spool_halves_write(const struct io *io, int dir_fd, const char *name, uint64_t sequence,
 		       bool syncs, const void *p, size_t len);

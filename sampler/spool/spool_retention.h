@@ -12,7 +12,7 @@ struct spool_retained {
 	uint64_t number, len;
 	struct spool_origin origin; /* for its age */
 	bool is_readable;           /* its header is whole, and of a format that is known */
-	bool is_final;              /* packed, not worth it, or of another format */
+	bool is_final;              /* packed, not worth packing, or of another format */
 };
 
 struct spool_retention {
@@ -27,8 +27,8 @@ struct spool_retention {
 	enum spool_drop_reason dropped_by; /* the last of them */
 };
 
-/* Takes stock of a directory whose newest segment nobody writes to any more. *ret_last is the
- * highest number ever used there, as far as that is known. ERR_IO, ERR_MEMORY, ERR_LIMIT. */
+/* Lists the segments of a directory whose newest segment nobody writes to any more. *ret_last is
+ * the highest number that is known to have been used there. ERR_IO, ERR_MEMORY, ERR_LIMIT. */
 int spool_retention_init(struct spool_retention *k, const struct io *io, int dir_fd,
 			 const struct spool_limits *limits, const struct spool_origin *origin,
 			 uint64_t *ret_last, struct err *err);
@@ -42,12 +42,13 @@ bool spool_retention_add(struct spool_retention *k, uint64_t number, uint64_t le
 struct spool_retained *spool_retention_unpacked(struct spool_retention *k);
 struct spool_retained *spool_retention_find(struct spool_retention *k, uint64_t number);
 
-/* Drops the oldest until the limits are kept beside a current segment of held_len bytes and `more`
- * to come. Whether there is room for these above the floor of the file system. */
+/* Drops the oldest segments until the limits are kept, together with a current segment of held_len
+ * bytes and `more` bytes to come. Returns whether the file system has room for these above its
+ * floor. */
 bool spool_retention_apply(struct spool_retention *k, uint64_t held_len, uint64_t more);
 
-/* How long ago a segment of this origin was begun, at least: for one of an earlier boot the wall
- * clock is asked, and not before this boot is a day old. */
+/* Returns the least time since a segment of this origin was begun. For a segment of an earlier boot
+ * the wall clock tells it, once this boot is a day old. */
 uint64_t spool_retention_age(const struct spool_retention *k, const struct spool_origin *origin);
 
 #endif

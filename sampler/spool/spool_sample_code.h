@@ -2,16 +2,16 @@
 #ifndef RAWSTACK_SPOOL_SAMPLE_CODE_H
 #define RAWSTACK_SPOOL_SAMPLE_CODE_H
 /*
- * The samples of one SAMPLES record as bytes. A clock ticks on each CPU in turn, at a known
+ * Encodes the samples of one SAMPLES record. A clock ticks on each CPU in turn, at a known
  * distance, mostly in the same thread: what a sample shares with that guess takes no byte
- * (FORMAT.md, "Samples"). Writer and reader make the same guess of what came before in the record.
- * Internal to the spool library.
+ * (FORMAT.md, "Samples"). Writer and reader make the same guess from the samples before in the
+ * record. Internal to the spool library.
  */
 #include "bytes.h"
 #include "spool.h"
 
 enum {
-	SPOOL_GUESS_CPUS = 256,     /* CPUs of which one knows what came before; others share */
+	SPOOL_GUESS_CPUS = 256,     /* CPUs with a guess of their own; CPUs above share these */
 	SPOOL_SAMPLE_MAX = 31,      /* bytes of a sample, at most */
 	SPOOL_SAMPLE_UNIT_NS = 1000 /* of its time, which is rounded down */
 };
@@ -28,14 +28,14 @@ struct spool_guess {
 	} cpus[SPOOL_GUESS_CPUS];
 };
 
-/* A record begins. The first use of a guess needs zeros. */
+/* Begins a record. A new guess is zeroed by the caller. */
 void spool_guess_begin(struct spool_guess *g, uint64_t base, uint32_t step);
 
 /* Writes a sample to `to`; returns where it ends. */
 uint8_t *spool_sample_encode(struct spool_guess *g, const struct spool_sample *s,
 			     uint8_t to[static SPOOL_SAMPLE_MAX]);
 
-/* False for bytes that are no sample; indexes are not looked at. */
+/* Reads a sample; false for bytes that are no sample. It does not check the indexes. */
 bool spool_sample_decode(struct spool_guess *g, struct bytes *in, struct spool_sample *ret);
 
 #endif

@@ -8,17 +8,17 @@
 #include "bytes.h"
 #include "spool_cursor.h"
 
-/* The numbers of the segments in a directory, ascending. Freed by the caller. ERR_LIMIT above
- * LIMIT_SPOOL_FILES. */
+/* The numbers of the segments in a directory, ascending; the caller frees them. */
 struct spool_segments {
 	uint64_t *numbers;
 	size_t count;
 };
+/* ERR_IO, ERR_MEMORY; ERR_LIMIT above LIMIT_SPOOL_FILES. */
 int spool_segments_list(const struct io *io, int dir_fd, struct spool_segments *ret,
 			struct err *err);
 
-/* Removes unfinished files of a writer or reader that was killed. Errors do not matter: they only
- * hold space. For the writer, under its lock. */
+/* Removes unfinished files of a writer or reader that was killed. A file that stays takes space
+ * only, so errors are ignored. The writer calls it under its lock. */
 void spool_segments_clean(const struct io *io, int dir_fd);
 
 /* --- places ---------------------------------------------------------------------------------- */
@@ -40,7 +40,8 @@ static inline uint32_t spool_place_samples(uint64_t place)
 
 /* --- acknowledgement ------------------------------------------------------------------------- */
 
-/* 0 in both when there is none, or a damaged one: delivering again is safe, batch ids say so. */
+/* Reads the acknowledgement: zeros when there is none or it is damaged. Delivering again is safe
+ * then, because a batch keeps its id. */
 int spool_ack_read(const struct io *io, int dir_fd, uint64_t *ret_segment, uint64_t *ret_place,
 		   struct err *err);
 int spool_ack_write(const struct io *io, int dir_fd, uint64_t segment, uint64_t place,

@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_SPOOL_SLICE_H
 #define RAWSTACK_SPOOL_SLICE_H
 /*
- * A batch in the making: samples, and copies of those rows of a segment's tables that they need,
- * numbered anew. Internal to the spool library. One thread at a time.
+ * A batch that is being built: samples, and copies of the rows of a segment's tables that they
+ * need, with new numbers. Internal to the spool library. One thread at a time.
  */
 #include "intern.h"
 #include "spool_late.h"
@@ -12,13 +12,14 @@
 struct spool_slice {
 	const struct spool_tables *from;
 	const struct spool_late *late; /* late names; NULL: not wanted */
-	const uint8_t *boot_id;        /* of the segment; with late */
+	const uint8_t *boot_id;        /* of the segment; set if `late` is */
 	struct spool_rows rows[SPOOL_TABLE_COUNT], samples;
 	struct spool_rows
 		maps[SPOOL_TABLE_COUNT];        /* row of the segment -> index + 1, 0: not in it */
 	uint32_t damaged_stack, damaged_string; /* index + 1 */
 	size_t frame_count;                     /* of stacks, except the late ones below */
-	/* What late names add is apart, because the size of a batch must not depend on it. */
+	/* What late names add is counted apart, because where a batch ends must not depend on it.
+	 */
 	struct intern late_stack_keys, late_location_keys;
 	struct spool_rows late_stack_rows, late_location_rows; /* uint32_t */
 	size_t late_frames, late_locations, late_strings;

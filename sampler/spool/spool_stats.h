@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_SPOOL_STATS_H
 #define RAWSTACK_SPOOL_STATS_H
-/* What the bytes of a spool are spent on. Reads every segment, changes nothing. */
+/* Counts what the bytes of a spool are spent on. Reads every segment, and changes nothing. */
 #include "spool_segment.h"
 
 enum {
@@ -11,7 +11,7 @@ enum {
 struct spool_stats {
 	uint64_t segments, packed; /* how many; how many of them are packed */
 	uint64_t unread;           /* how many have a format that this program does not read */
-	uint64_t len, raw_len;     /* on the disk; of what they unpack to, unused room left out */
+	uint64_t len, raw_len;     /* on the disk; unpacked, without unused room */
 	uint64_t samples, damaged_len;
 	struct {
 		uint64_t records, entries, len; /* heads and padding included */

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_SPOOL_STATUS_H
 #define RAWSTACK_SPOOL_STATUS_H
 /*
- * How a spool, its capturer and its shipper are, from what they leave in the directory: nobody is
- * asked, so it works whatever hangs. Reads two segments at most, and what was stored behind the
- * last account (spool_account.h). Works on the file system itself.
+ * The state of a spool, its capturer and its shipper, from the files that they leave in the
+ * directory: no process is asked, so it works when one hangs. Reads two segments at most, and what
+ * was stored behind the last account (spool_account.h). Works on the file system itself.
  */
 #include "buf.h"
 #include "spool.h"
@@ -15,11 +15,11 @@ struct spool_status {
 	struct spool_origin origin;
 	uint64_t unix_ns, newest_ns; /* now, and of the newest sample; since 1970 */
 	double rate;                 /* samples a second, over the last minute */
-	/* Since the directory was made, over all runs, as far as somebody kept account; and of the
-	 * last run. Samples that came to the spool, stored or not. */
+	/* Samples that came to the spool, stored or not: of all runs with an account since the
+	 * directory was made, and of the last run. */
 	uint64_t samples, run_samples;
 	uint64_t losses[SPOOL_LOSS_COUNT], run_losses[SPOOL_LOSS_COUNT];
-	char failing[240]; /* why nothing can be stored, or could at the end; "": it can */
+	char failing[240]; /* why nothing can be stored, or could be at the end; "": it can */
 	struct spool_ship_ends
 		ship_ends; /* of the shipper that the capturer starts, in the last run */
 	uint64_t dropped;  /* samples that limits removed unsent, since the directory was made */
@@ -30,7 +30,7 @@ struct spool_status {
 	uint64_t oldest_ns; /* of the first sample that is not acknowledged; 0: none */
 	uint64_t ack_ns;    /* of the last acknowledgement; 0: none */
 
-	/* What the shipper tells of itself; empty: nothing. */
+	/* What the shipper tells about itself; all empty if it tells nothing. */
 	struct {
 		char state[16], server[256], why[480];
 		uint64_t unix_ns, samples, batches, again, waiting, forgotten;

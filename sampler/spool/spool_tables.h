@@ -3,9 +3,9 @@
 #define RAWSTACK_SPOOL_TABLES_H
 /*
  * The dictionary of one segment as a reader knows it: tables of strings, modules, locations, stacks
- * and threads, filled record by record. What damage took leaves a row that says so: strings have no
- * p, modules and locations the kind SPOOL_KIND_MISSING, stacks the count SPOOL_COUNT_MISSING,
- * threads are zeros. Internal to the spool library. One thread at a time.
+ * and threads, filled record by record. A row that was lost to damage is marked: a string has no p,
+ * a module or location has the kind SPOOL_KIND_MISSING, a stack the count SPOOL_COUNT_MISSING, and
+ * a thread is zeros. Internal to the spool library. One thread at a time.
  */
 #include "arena.h"
 #include "bytes.h"
@@ -48,16 +48,16 @@ void spool_tables_reset(struct spool_tables *t);
 void spool_tables_done(struct spool_tables *t);
 
 /*
- * Takes a dictionary record. Entries that cannot be are left as missing, and a record that cannot
- * be is added to *damaged_len, which is what the segment lost so far and bounds the hole in front
- * of the record. ERR_MEMORY.
+ * Takes a dictionary record. Invalid entries are left as missing. An invalid record is added to
+ * *damaged_len, which counts the bytes that the segment lost so far, and bounds the number of
+ * missing rows in front of a record. ERR_MEMORY.
  */
 int spool_tables_read(struct spool_tables *t, enum spool_table_kind kind, struct bytes in,
 		      uint64_t *damaged_len, struct err *err);
 
 /*
- * Takes a record of file segments: modules that have none yet get theirs. What cannot be, and what
- * is of a module that is missing, is left out; damage is nothing that is missed.
+ * Takes a record of file segments, for modules that have none yet. Invalid rows, and rows of a
+ * missing module, are left out and do not count as damage: a batch is whole without them.
  */
 void spool_tables_read_file_segments(struct spool_tables *t, struct bytes in);
 
