@@ -14,7 +14,7 @@ struct die_names {
 	unsigned int bits; /* width of the hash for the current unit: 1 << bits entries are used */
 };
 
-/* What is passed must stay until die_names_close(). ERR_MEMORY. */
+/* The arguments must stay valid until die_names_close(). ERR_MEMORY. */
 int die_names_open(struct die_names *n, struct die_lookup *lookup, struct die_text *strings,
 		   struct debug_report *report, struct err *err) _must_check_;
 void die_names_close(struct die_names *n);

@@ -29,7 +29,7 @@ struct die_unit {
 	uint64_t str_base, addr_base; /* valid when has_bases; until then str_base is the default */
 	uint64_t dwo_id;              /* of a skeleton or split unit of DWARF 5 */
 	uint64_t signature, type_off; /* of a type unit; type_off is relative to off */
-	/* Where the contributions of a split unit in a package begin in these sections. */
+	/* In a package, the parts of these sections that belong to a split unit begin here. */
 	uint64_t line_base, rnglists_base;
 	struct unit_encoding encoding;
 	uint8_t type;       /* DW_UT_compile before DWARF 5 */

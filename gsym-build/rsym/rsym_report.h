@@ -43,10 +43,10 @@ void rsym_report_put(struct buf *out, const struct rsym_report *report, const st
 /* 1 and *ret, whose texts stay in the table; 0: the table has none. */
 int rsym_report_read(const struct rsym *t, struct rsym_report *ret);
 
-/* The next note: 1, or 0 behind the last. */
+/* Reads the next note. Returns 1, or 0 behind the last. */
 int rsym_report_next(struct rsym_report *r, struct rsym_note *ret);
 
-/* For rsym_open(): ERR_DATA when the section is damaged. */
+/* Checks the section, once, when rsym_open() opens the table. ERR_DATA: it is damaged. */
 int rsym_report_check(const struct rsym *t, struct err *err);
 
 #endif

@@ -38,8 +38,8 @@ struct verify_run {
 	uint32_t *function_name, *file_path;
 	uint32_t *function_type; /* likewise, of signatures; NULL: the table has none */
 	bool has_columns;
-	/* For aliases: functions that answer at their entry, by entry, and by scope whether it is
-	 * the function of any answer. */
+	/* Aliases are compared by these: the functions that answer at their entry, by entry; and
+	 * for each scope whether it is the function of any answer. */
 	struct verify_entered *entered;
 	size_t entered_count, entered_cap;
 	uint8_t *seen;
