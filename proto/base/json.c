@@ -77,6 +77,12 @@ void json_number(struct buf *out, int64_t v)
 	buf_printf(out, "%" PRId64, v);
 }
 
+void json_decimal(struct buf *out, double v)
+{
+	put_separator(out);
+	buf_printf(out, "%.6f", v);
+}
+
 void json_bool(struct buf *out, bool v)
 {
 	put_separator(out);
@@ -115,7 +121,7 @@ void json_key_bool(struct buf *out, const char *key, bool v)
 void json_key_share(struct buf *out, const char *key, double v)
 {
 	json_key(out, key);
-	buf_printf(out, "%.6f", v);
+	json_decimal(out, v);
 }
 
 void json_key_hex(struct buf *out, const char *key, uint64_t v)

@@ -24,6 +24,7 @@ void json_key(struct buf *out, const char *key);
 
 void json_text(struct buf *out, const void *p, size_t len);
 void json_number(struct buf *out, int64_t v);
+void json_decimal(struct buf *out, double v); /* with six digits */
 void json_bool(struct buf *out, bool v);
 void json_null(struct buf *out);
 

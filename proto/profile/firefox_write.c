@@ -194,7 +194,7 @@ static bool unit_is(const struct firefox_writer *w, const char *want)
 static void write_milliseconds(struct buf *out, const char *key, double ns)
 {
 	json_key(out, key);
-	buf_printf(out, "%.6f", ns / 1e6);
+	json_decimal(out, ns / 1e6);
 }
 
 static void write_category(struct buf *out, const char *name, const char *color)
@@ -328,8 +328,8 @@ static int write_firefox_samples(struct firefox_writer *w, const struct thread_g
 			else if (c == WEIGHT && !ns)
 				json_number(out, weight);
 			else
-				buf_printf(out, "%s%.6f", n ? "," : "",
-					   (c == TIME ? step * (double)n : (double)weight) / 1e6);
+				json_decimal(out,
+					     (c == TIME ? step * (double)n : (double)weight) / 1e6);
 			n++;
 			TRY(text_out_spill(w->out, err));
 		}

@@ -395,11 +395,9 @@ int otlp_write(const struct profile *p, struct text_out *to, struct err *err)
 		.text = BUF_INIT(TEXT_OUT_MAX),
 		.profile = BUF_INIT(INT32_MAX),
 	};
-	int rc = 0;
 
-	for (uint32_t i = 0; !rc && i < p->value_count; i++)
-		rc = write_profile(&w, i, err);
-	if (!rc)
-		rc = write_dictionary(&w, err);
-	return rc ? rc : text_out_end(to, err);
+	for (uint32_t i = 0; i < p->value_count; i++)
+		TRY(write_profile(&w, i, err));
+	TRY(write_dictionary(&w, err));
+	return text_out_end(to, err);
 }

@@ -157,7 +157,6 @@ static int read_frame(struct reader *r, struct profile_text line)
 	struct profile_text w = perf_script_word(&name);
 	uint64_t address;
 	struct call c;
-	int rc = 0;
 
 	if (!perf_script_number(w, 16, &address))
 		return perf_script_damaged(r, "neither a frame nor an empty line");
@@ -165,11 +164,9 @@ static int read_frame(struct reader *r, struct profile_text line)
 	split_object(&name, &object);
 	name = without_offset(name);
 	if (r->whole || address != r->address)
-		rc = end_script_location(r);
-	if (!rc && r->call_count == ARRAY_LEN(r->calls))
+		TRY(end_script_location(r));
+	if (r->call_count == ARRAY_LEN(r->calls))
 		return perf_script_damaged(r, "too many inlined frames");
-	if (rc)
-		return rc;
 	r->address = address;
 	r->whole = !profile_text_is(object, "inlined");
 	r->module = r->whole ? module_of_script_frame(r, object, address) : PROFILE_NONE;
@@ -275,19 +272,18 @@ static int read_script_sample(struct reader *r, struct perf_script_head *h)
 {
 	struct profile_text line;
 	bool stack_follows;
-	int rc;
 
 	if (!frame_behind(h))
 		h->frame.len = 0;
 	stack_follows = !h->frame.len;
-	rc = begin_sample(r, h);
-	while (!rc && stack_follows && next_script_line(r, &line)) {
+	TRY(begin_sample(r, h));
+	while (stack_follows && next_script_line(r, &line)) {
 		if (!perf_script_trim(line).len)
 			break;
 		if (!read_srcline(r, line))
-			rc = read_frame(r, line);
+			TRY(read_frame(r, line));
 	}
-	return rc ? rc : end_script_sample(r);
+	return end_script_sample(r);
 }
 
 static void note_sample(struct reader *r, const struct perf_script_head *h)
@@ -317,10 +313,9 @@ static int walk_script(struct reader *r, bool note)
 {
 	struct profile_text line;
 	struct perf_script_head h;
-	int rc = 0;
 
 	r->line = 0;
-	while (!rc && next_script_line(r, &line)) {
+	while (next_script_line(r, &line)) {
 		if (!perf_script_trim(line).len || perf_script_trim(line).p[0] == '#') {
 			r->no_times |= says_no_times(perf_script_trim(line));
 			continue;
@@ -331,9 +326,9 @@ static int walk_script(struct reader *r, bool note)
 		if (note)
 			note_sample(r, &h);
 		else
-			rc = read_script_sample(r, &h);
+			TRY(read_script_sample(r, &h));
 	}
-	return rc;
+	return 0;
 }
 
 bool perf_script_is(const void *text, size_t len)
@@ -359,7 +354,6 @@ static void free_reader(struct reader **r)
 int perf_script_read_view(struct file_view *text, struct profile *p, struct err *err)
 {
 	_cleanup_(free_reader) struct reader *r = calloc(1, sizeof(*r));
-	int rc;
 
 	if (!r)
 		return err_no_memory(err);
@@ -376,10 +370,10 @@ int perf_script_read_view(struct file_view *text, struct profile *p, struct err 
 	profile_value_type(p, r->clocks ? "cpu" : "period", r->clocks ? "nanoseconds" : "count");
 	p->default_type = p->value_types[1].type;
 	r->at = (const char *)text->p;
-	rc = walk_script(r, false);
-	if (!rc && r->last_us > r->first_us)
+	TRY(walk_script(r, false));
+	if (r->last_us > r->first_us)
 		p->duration_ns = (int64_t)((r->last_us - r->first_us) * 1000);
-	return rc;
+	return 0;
 }
 
 int perf_script_read(const void *text, size_t len, struct profile *p, struct err *err)

@@ -182,19 +182,18 @@ static int write_script_sample(struct writer *w, uint32_t sample, struct err *er
 	struct profile_sample s = profile_sample(w->p, sample);
 	int64_t weight, total = profile_values(w->p, sample)[w->weight_value];
 	int64_t count = records_of(w, sample, &weight);
-	int rc = 0;
 
 	if (!count)
 		return 0;
 	if (!gather_stack(w, s.stack))
 		return err_set(err, ERR_LIMIT, "perf script: a stack is too long");
-	for (int64_t i = 0; i < count && !rc; i++) {
+	for (int64_t i = 0; i < count; i++) {
 		/* what does not divide goes to the first, so that the sum stays */
 		append_head(w, s.labels, i ? weight : weight + (total - weight * count));
 		append_script_stack(w);
-		rc = text_out_spill(w->out, err);
+		TRY(text_out_spill(w->out, err));
 	}
-	return rc;
+	return 0;
 }
 
 static bool unit_is_ns(const struct profile *p, uint32_t value)

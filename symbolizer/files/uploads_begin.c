@@ -420,14 +420,9 @@ int uploads_open(struct uploads **ret, int data_fd, struct err *err)
 	pthread_cond_init(&u->asked, NULL);
 	u->dir_fd = -1;
 	u->builders = 1;
-	rc = data_dir_open_part(data_fd, "uploads", &u->dir_fd, err);
-	if (!rc)
-		rc = scan_uploads(u, false, err);
-	if (!rc)
-		rc = scan_uploads(u, true, err);
-	if (!rc)
-		rc = uploads_tickets_open(u, err);
-	if (rc) {
+	if ((rc = data_dir_open_part(data_fd, "uploads", &u->dir_fd, err)) ||
+	    (rc = scan_uploads(u, false, err)) || (rc = scan_uploads(u, true, err)) ||
+	    (rc = uploads_tickets_open(u, err))) {
 		uploads_close(u);
 		return rc;
 	}

@@ -278,10 +278,7 @@ int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, uint16_t f
 	pthread_mutex_init(&s->lock, NULL);
 	store_pending_init(&s->pending);
 	store_pending_init(&s->flushing);
-	rc = check_version(s, err);
-	if (!rc)
-		rc = load_store(s, err);
-	if (rc) {
+	if ((rc = check_version(s, err)) || (rc = load_store(s, err))) {
 		store_close(s);
 		return rc;
 	}

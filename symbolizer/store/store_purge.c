@@ -51,6 +51,11 @@ struct purge {
 	struct store_record old, now;
 };
 
+static void purge_done(struct purge *p)
+{
+	buf_done(&p->out);
+}
+
 enum {
 	PURGE_WRITES = STORE_FORMATS + 2
 };
@@ -101,16 +106,14 @@ static int commit_purges(struct store *s, const struct kv_write *writes, size_t 
 int store_purge_locked(struct store *s, const struct build_id *id, uint16_t format, struct err *err)
 {
 	struct kv_write writes[PURGE_WRITES];
-	struct purge p = {0};
+	_cleanup_(purge_done) struct purge p = {0};
 	int rc = prepare_purge(s, id, format, &p, err);
-	bool found = rc == 1;
 
-	if (found)
-		rc = commit_purges(s, writes, add_purge(&p, writes), err);
-	if (found && !rc)
-		store_account(s, &p.old, &p.now);
-	buf_done(&p.out);
-	return found && !rc ? 1 : rc;
+	if (rc != 1)
+		return rc;
+	TRY(commit_purges(s, writes, add_purge(&p, writes), err));
+	store_account(s, &p.old, &p.now);
+	return 1;
 }
 
 int store_purge_together(struct store *s, const struct store_victim *rows, size_t count,
@@ -134,7 +137,7 @@ int store_purge_together(struct store *s, const struct store_victim *rows, size_
 	for (size_t i = 0; i < count; i++) {
 		if (!rc && purges[i].key_count)
 			store_account(s, &purges[i].old, &purges[i].now);
-		buf_done(&purges[i].out);
+		purge_done(&purges[i]);
 	}
 	return rc;
 }

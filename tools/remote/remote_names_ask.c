@@ -219,23 +219,22 @@ static int take_reply(struct remote_names *n, const Rawstack__V1__SymbolizedBatc
 		      size_t count, size_t *ret_deferred, struct err *err)
 {
 	size_t first = 0, deferred = 0;
-	int rc = batch_reply_check(r, count, err);
 
-	if (!rc)
-		rc = take_modules(n, r, err);
-	for (size_t i = 0; !rc && i < count; i++) {
+	TRY(batch_reply_check(r, count, err));
+	TRY(take_modules(n, r, err));
+	for (size_t i = 0; i < count; i++) {
 		if (r->status[i] == RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_DEFERRED)
 			ids[deferred++] = ids[i];
 		else if (batch_reply_names(r, first, r->frame_count[i]))
 			n->answers[ids[i]] = take_frames(n, r, first, r->frame_count[i]);
 		first += r->frame_count[i];
 	}
-	if (!rc && n->found.failed)
-		rc = profile_full(&n->found, err, "names");
-	if (!rc && deferred == count)
-		rc = err_set(err, ERR_INTERNAL, "the service answers none of %zu places", count);
+	if (n->found.failed)
+		return profile_full(&n->found, err, "names");
+	if (deferred == count)
+		return err_set(err, ERR_INTERNAL, "the service answers none of %zu places", count);
 	*ret_deferred = deferred;
-	return rc;
+	return 0;
 }
 
 int remote_names_ask(struct remote_names *n, uint32_t **ids, size_t *count, struct err *err)

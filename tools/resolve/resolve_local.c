@@ -56,17 +56,13 @@ int resolve_local(struct local_table *t, const struct resolve_query *query,
 	_cleanup_(freep) uint64_t *vaddrs = calloc(query->count + 1, 2 * sizeof(*vaddrs));
 	struct resolve_query q = *query;
 	size_t wanted;
-	int rc = 0;
 
 	if (!vaddrs || !places)
 		return err_no_memory(err);
-	rc = place_query(t, &q, places, err);
+	TRY(place_query(t, &q, places, err));
 	wanted = wanted_of(&q, places, vaddrs);
 	/* Only the table can say where in memory an offset of the file is. */
-	if (!rc)
-		rc = local_table_need(t, q.file_off ? NULL : vaddrs, wanted, err);
-	if (rc)
-		return rc;
+	TRY(local_table_need(t, q.file_off ? NULL : vaddrs, wanted, err));
 	for (size_t i = 0; i < q.count; i++)
 		vaddrs[i] = looked_up(&t->rsym, places[i], &q);
 	n = frame_printer_new(&t->rsym, q.demangle == RESOLVE_DEMANGLED, err);

@@ -189,13 +189,9 @@ const struct option_usage resolve_usage = {
 int resolve_options_parse(int argc, char **argv, struct resolve_options *o, struct operands *ret,
 			  struct err *err)
 {
-	int rc = set_links(o, "", link_words[0], err);
-
+	TRY(set_links(o, "", link_words[0], err));
 	o->drop_in = addr2line_is_name(argv[0]);
-	if (!rc)
-		rc = options_parse(&resolve_usage, argc, argv, o, ret, err);
-	if (rc)
-		return rc;
+	TRY(options_parse(&resolve_usage, argc, argv, o, ret, err));
 	o->drop_in |= o->gnu.addresses || o->gnu.functions || o->gnu.inlines || o->gnu.pretty ||
 		      o->gnu.base_names || o->demangled;
 	if (o->asked_style)
