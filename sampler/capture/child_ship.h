@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_CHILD_SHIP_H
 #define RAWSTACK_CHILD_SHIP_H
 /*
- * The shipper as a child without capabilities: rawstack-ship, a program of its own, because it
- * links gRPC and talks to the network and the capturer does neither. Restarted with a growing pause
- * when it dies. One thread.
+ * Runs the shipper as a child without capabilities. rawstack-ship is a program of its own, because
+ * it links gRPC and talks to the network, and the capturer does neither. When it ends it is started
+ * again after a pause, which grows. One thread.
  */
 #include <sys/types.h>
 
@@ -19,25 +19,25 @@ struct child_ship {
 	pid_t pid;                        /* 0: not running */
 	uint64_t start_ns, next_ns;       /* when it was started; when to start it again */
 	uint64_t pause_ns;
-	bool failed_told; /* that it cannot be started */
+	bool failed_told; /* it was reported that the child cannot be started */
 };
 
-/* For libexec_find(). */
+/* The name for libexec_find(). */
 #define CHILD_SHIP_PROGRAM "rawstack-ship"
 
-/* While this process may still do what the child may not: both directories are opened. err must be
- * given. */
+/* Opens both directories, which the child may not be allowed to; call it before this process gives
+ * up its capabilities. err must be given. */
 int child_ship_init(struct child_ship *c, const char *spool, const char *server, const char *out,
 		    const char *const *args, struct err *err);
-void child_ship_done(struct child_ship *c); /* behind child_ship_finish() */
+void child_ship_done(struct child_ship *c); /* call child_ship_finish() before */
 
-/* Starts it, or starts it again when it ended and its pause is over. Never waits. Call once for
- * each poll. Returns 1 when it has just ended, *ret_status as by waitpid(2), each time; 0; or
- * negative when it cannot be started, once for each run of failures. */
+/* Starts the child, or starts it again after it ended and its pause is over. Never waits. Call it
+ * once in each poll. Returns 1 each time that the child has just ended, with *ret_status as by
+ * waitpid(2); negative when it cannot be started, once for each series of failures; else 0. */
 int child_ship_poll(struct child_ship *c, uint64_t now_ns, int *ret_status, struct err *err);
 
-/* Asks it to ship what is there and to end, starting it once more if it is not running, and waits
- * for timeout_ns at most, then kills it. 0 when it ended by itself with status 0. err must be
+/* Asks the child to ship what is in the spool and to end, and starts it for that if it is not
+ * running. Kills it after timeout_ns. Returns 0 when it ended by itself with status 0. err must be
  * given. */
 int child_ship_finish(struct child_ship *c, uint64_t timeout_ns, struct err *err);
 

@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_HEAP_H
 #define RAWSTACK_HEAP_H
 /*
- * How much memory the capturer occupies. Its tables grow while they fill, each to its limit. So
- * that what is resident does not creep up with them, there are two sizes only, of one heap that all
- * threads share: room for a quiet host, taken at the start, and room for a busy one, taken as a
- * whole once the first does not suffice. Neither is given back; what a burst needed beyond that is.
+ * Keeps the resident memory of the capturer from creeping up while its tables grow to their limits.
+ * The heap, which all threads share, has two sizes only: room for a quiet host, taken at the start,
+ * and room for a busy host, taken as a whole when the first does not suffice. Neither is given
+ * back; memory that a burst needed beyond them is.
  */
 #include <stddef.h>
 
@@ -14,11 +14,11 @@ struct heap {
 	size_t rest_len; /* of the second, 0: there is none or it is taken */
 };
 
-/* Takes `first` bytes now. Before threads are made, behind forks of processes that shall stay
- * small. */
+/* Takes `first` bytes now. Call it before threads are started, and after forks of processes that
+ * shall stay small. */
 void heap_prefault(struct heap *h, size_t first, size_t all);
 
-/* Takes the rest if it is time. Some instructions, to be called often. */
+/* Takes the rest if the first room is full. It takes a few instructions; call it often. */
 void heap_poll(struct heap *h);
 
 #endif

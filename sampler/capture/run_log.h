@@ -2,14 +2,13 @@
 #ifndef RAWSTACK_RUN_LOG_H
 #define RAWSTACK_RUN_LOG_H
 /*
- * What a run tells in its log of things that happen again and again: at once when one happens for
- * the first time, then how often, once a minute at most. Part of the program: it prints. One
- * thread.
+ * Logs what may happen again and again during a run: the first time at once, and then how often,
+ * once a minute at most. It is part of the program, so it prints. One thread.
  */
 #include "spool.h"
 
 struct run_log_row {
-	uint64_t told, told_ns; /* how many of them were told, and when; 0: none yet */
+	uint64_t told, told_ns; /* the last count in the log, and when; 0: none yet */
 };
 
 struct run_log {
@@ -17,11 +16,11 @@ struct run_log {
 	uint64_t ship_ended_count;
 };
 
-/* So many samples that limits removed unsent since the start; `reason` is of the last of them. */
+/* Tells how many samples limits removed unsent since the start; `reason` is that of the last. */
 void run_log_dropped(struct run_log *l, uint64_t count, enum spool_drop_reason reason,
 		     uint64_t now_ns);
 
-/* The shipper ended by itself once more, with a status as by waitpid(2). */
+/* Tells that the shipper ended by itself once more, with a status as by waitpid(2). */
 void run_log_ship_ended(struct run_log *l, int status, uint64_t now_ns);
 
 #endif

@@ -8,7 +8,7 @@
 
 extern const struct command cmd_run, cmd_ship, cmd_doctor, cmd_spool, cmd_status;
 
-/* What --maps takes, by enum procscan_way. */
+/* The arguments of --maps, by enum procscan_way. */
 extern const char *const maps_words[];
 
 #endif

@@ -40,10 +40,10 @@ struct session_stats {
 };
 
 /*
- * Runs until duration_ns, SIGTERM or SIGINT; all three are the normal end. SIGHUP is told and
- * ignored. Logs what a person must know while it goes on. 0 and *ret; negative when it could not
- * start. With `ship`, a shipper that did not deliver everything is logged, and no error: the spool
- * has it.
+ * Runs until duration_ns, SIGTERM or SIGINT; all three are the normal end. SIGHUP is logged and
+ * ignored. Logs what a person must know while sampling goes on. Returns 0 and *ret, or negative
+ * when it could not start. A shipper that did not deliver everything is logged and is no error,
+ * because the samples stay in the spool.
  */
 int session_run(const struct session_options *options, struct session_stats *ret, struct err *err);
 
