@@ -155,23 +155,27 @@ static struct line_sections line_sections_of(const struct current_unit *c)
 	};
 }
 
-void current_unit_read_lines(struct current_unit *c, const struct die *d,
-			     const struct unit_filter *wanted, struct die_notes *notes)
+int current_unit_read_lines(struct current_unit *c, const struct die *d,
+			    const struct unit_filter *wanted, struct die_notes *notes,
+			    struct err *err)
 {
 	struct line_sections sections = line_sections_of(c);
 	uint32_t number = 0, id = DEBUG_NONE; /* file of the previous row */
-	struct err why;
 	uint64_t off;
+	int rc;
 
 	if (!die_section_offset(d, DIE_STMT_LIST, &off))
-		return;
+		return 0;
 	c->lines.want_columns = c->columns;
 	if (die_repeats_is_over(c->repeats, DIE_REPEATED_LINES))
-		return;
-	if (line_table_read(&c->lines, &sections, off, &c->rows, &why))
-		die_notes_unit(notes, "line table of ", c->unit.off, c->name, &why);
+		return 0;
+	rc = line_table_read(&c->lines, &sections, off, &c->rows, err);
+	if (rc == ERR_MEMORY)
+		return rc;
+	if (rc)
+		die_notes_unit(notes, "line table of ", c->unit.off, c->name, err);
 	if (!die_repeats_add(c->repeats, DIE_REPEATED_LINES, c->lines.read_len, sections.line_len))
-		return;
+		return 0;
 	unit_filter_trim_rows(wanted, &c->rows);
 	for (size_t i = 0; i < c->rows.count; i++) {
 		struct debug_row *row = &c->rows.rows[i];
@@ -185,28 +189,30 @@ void current_unit_read_lines(struct current_unit *c, const struct die *d,
 		if (row->file == DEBUG_NONE)
 			row->line = row->column_word = 0;
 	}
+	return 0;
 }
 
 /* Reads the split unit's own file table, if it has one: its file numbers refer to that table. */
-static void read_split_files(struct current_unit *c, const struct die *d)
+static int read_split_files(struct current_unit *c, const struct die *d, struct err *err)
 {
 	struct line_sections sections = line_sections_of(c);
 	struct line_rows ignored = {0};
 	struct line_table files = {0};
-	struct err why;
 	uint64_t off;
+	int rc;
 
 	if (!sections.line || !die_section_offset(d, DIE_STMT_LIST, &off) ||
 	    !CHECKED_ADD(off, c->unit.line_base, &off))
-		return;
+		return 0;
 	/* Its rows are ignored, because the skeleton gave them. A damaged table may still have good
 	 * files. */
-	(void)!line_table_read(&files, &sections, off, &ignored, &why);
+	rc = line_table_read(&files, &sections, off, &ignored, err);
 	free(ignored.rows);
 	(void)die_repeats_add(c->repeats, DIE_REPEATED_SPLIT, files.read_len,
 			      die_files_split_len(c->files));
 	line_table_done(&c->lines);
 	c->lines = files;
+	return rc == ERR_MEMORY ? rc : 0;
 }
 
 int current_unit_enter_split(struct current_unit *c, struct die_lookup *lookup,
@@ -243,6 +249,6 @@ int current_unit_enter_split(struct current_unit *c, struct die_lookup *lookup,
 			u->rnglists_base + (u->encoding.offset_size == 4 ? 12 : 20);
 		c->ranges_bias = u->rnglists_base;
 	}
-	read_split_files(c, &d);
+	TRY(read_split_files(c, &d, err));
 	return 1;
 }

@@ -45,8 +45,9 @@ int current_unit_open(struct current_unit *c, struct die_lookup *lookup,
 
 /* Reads the lines of the unit whose DIE is d. A damaged line table is only noted, so that the
  * functions are kept. */
-void current_unit_read_lines(struct current_unit *c, const struct die *d,
-			     const struct unit_filter *wanted, struct die_notes *notes);
+int current_unit_read_lines(struct current_unit *c, const struct die *d,
+			    const struct unit_filter *wanted, struct die_notes *notes,
+			    struct err *err) _must_check_;
 
 /*
  * Replaces a skeleton, whose lines have been read, by its split unit: reads that one's DIE, and

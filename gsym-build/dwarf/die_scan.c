@@ -38,7 +38,7 @@ static int scan_unit(struct die_scan *s, struct err *err)
 	if (unit_filter_need(&s->wanted, off) == UNIT_FILTER_ASK && c->ranges.count &&
 	    !unit_filter_overlaps(&s->wanted, c->ranges.list, c->ranges.count))
 		return 0;
-	current_unit_read_lines(c, &d, &s->wanted, &s->notes);
+	TRY(current_unit_read_lines(c, &d, &s->wanted, &s->notes, err));
 	rc = current_unit_enter_split(c, &s->lookup, &d, &t, &in, err);
 	if (!rc)
 		note_split_unit(s, &d);
@@ -49,6 +49,9 @@ static int scan_unit(struct die_scan *s, struct err *err)
 	TRY(die_names_resolve(&s->names, c, &s->scopes, err));
 	if (s->lookup.types)
 		TRY(die_types_resolve(&s->types, c, &s->scopes, err));
+	/* A table must not lack in silence what there was no memory for. */
+	if (c->lines.no_memory || c->text->strings.no_memory || c->text->files.no_memory)
+		return err_no_memory(err);
 	unit_filter_mark_found(&s->wanted, s->scopes.spans, s->scopes.span_count);
 	return 1;
 }

@@ -62,16 +62,20 @@ static const char *line_string_at(const uint8_t *p, size_t len, uint64_t off)
 
 static bool add_dir(struct line_table *t, const char *dir)
 {
-	if (!GROW(t->dirs, &t->dirs_cap, t->dir_count + 1, UINT32_MAX))
+	if (!GROW(t->dirs, &t->dirs_cap, t->dir_count + 1, UINT32_MAX)) {
+		t->no_memory = true;
 		return false;
+	}
 	t->dirs[t->dir_count++] = dir;
 	return true;
 }
 
 static bool add_line_file(struct line_table *t, const char *base, uint64_t dir)
 {
-	if (!GROW(t->files, &t->files_cap, t->file_count + 1, UINT32_MAX))
+	if (!GROW(t->files, &t->files_cap, t->file_count + 1, UINT32_MAX)) {
+		t->no_memory = true;
 		return false;
+	}
 	t->files[t->file_count++] = (struct line_file){.base = base, .dir = dir, .id = DEBUG_NONE};
 	return true;
 }
@@ -229,6 +233,8 @@ static int read_line_header(struct line_table *t, const struct line_sections *s,
 		     read_file_entries(t, s, &in, is_64, true);
 	else
 		ok = read_old_names(t, &in);
+	if (t->no_memory)
+		return err_no_memory(err);
 	if (!ok || in.failed || rest.failed || !p->line_range || !p->opcode_base)
 		return line_damaged(off, "damaged header", err);
 	p->in = rest;
@@ -403,8 +409,8 @@ static const char *line_directory(const struct line_table *t, uint64_t number)
 	return number < t->dir_count ? t->dirs[number] : NULL;
 }
 
-static uint32_t make_file(const struct line_table *t, const struct line_file *f,
-			  const char *comp_dir, struct debug_text *text)
+static uint32_t make_file(struct line_table *t, const struct line_file *f, const char *comp_dir,
+			  struct debug_text *text)
 {
 	_cleanup_(buf_done) struct buf path = BUF_INIT(2 * LIMIT_NAME_LEN + 1);
 	const char *dir;
@@ -416,11 +422,12 @@ static uint32_t make_file(const struct line_table *t, const struct line_file *f,
 	dir = line_directory(t, f->dir);
 	if ((t->version < 5 || f->dir) && (!dir || *dir != '/') && comp_dir && *comp_dir) {
 		buf_append(&path, comp_dir, strnlen(comp_dir, LIMIT_NAME_LEN));
-		if (dir && *dir && path.p[path.len - 1] != '/')
+		if (dir && *dir && path.len && path.p[path.len - 1] != '/')
 			buf_u8(&path, '/');
 	}
 	if (dir)
 		buf_append(&path, dir, strnlen(dir, LIMIT_NAME_LEN));
+	t->no_memory |= path.no_memory;
 	return path.failed ? DEBUG_NONE
 			   : debug_file(text, path.p, path.len, f->base,
 					strnlen(f->base, LIMIT_NAME_LEN));

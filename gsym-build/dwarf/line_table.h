@@ -24,6 +24,7 @@ struct line_table {
 	size_t dir_count, dirs_cap, file_count, files_cap;
 	unsigned int version;
 	bool want_columns; /* also columns and discriminators; the caller sets it */
+	bool no_memory;    /* memory was out for a file, which line_table_file() then lacks */
 	uint64_t read_len; /* bytes of the table that was read last, good or bad */
 };
 
@@ -36,13 +37,14 @@ struct line_rows {
 /*
  * Reads the table at section offset `off`. Rows carry file *numbers*, for line_table_file(). On
  * ERR_DATA the rows up to the damage are there, and the files if the header was good; ERR_LIMIT
- * and ERR_UNSUPPORTED likewise.
+ * and ERR_UNSUPPORTED likewise. ERR_MEMORY.
  */
 int line_table_read(struct line_table *t, const struct line_sections *s, uint64_t off,
 		    struct line_rows *out, struct err *err) _must_check_;
 void line_table_done(struct line_table *t);
 
-/* The file with this number in the unit's rows and DIEs; DEBUG_NONE when there is none. */
+/* Returns the file with this number in the unit's rows and DIEs, or DEBUG_NONE if there is none or,
+ * with t->no_memory or that of the text set, if memory was out. */
 uint32_t line_table_file(struct line_table *t, uint64_t number, const char *comp_dir,
 			 struct debug_text *text);
 

@@ -220,7 +220,7 @@ static uint32_t plain_path_of(const struct plain_rows *t, const char *base, uint
 		      !(listed && listed[0] == '/');
 	if (in_comp_dir)
 		buf_append(&dir, comp_dir, strnlen(comp_dir, LIMIT_NAME_LEN));
-	if (in_comp_dir && listed && listed[0] && dir.p[dir.len - 1] != '/')
+	if (in_comp_dir && listed && listed[0] && dir.len && dir.p[dir.len - 1] != '/')
 		buf_u8(&dir, '/');
 	if (listed)
 		buf_append(&dir, listed, strnlen(listed, LIMIT_NAME_LEN));

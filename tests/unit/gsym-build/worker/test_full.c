@@ -12,6 +12,7 @@
 #include "buf.h"
 #include "intern.h"
 #include "limits.h"
+#include "line_table.h"
 #include "profile.h"
 #include "range_list.h"
 #include "rsym_writer.h"
@@ -144,6 +145,40 @@ static void test_table(void **state _unused_)
 	rsym_writer_free(w);
 }
 
+/* A table of DWARF 4 with one directory, one file and one row. When memory is out it does not lack
+ * a file in silence. */
+static void test_line_table(void **state _unused_)
+{
+	static const uint8_t bytes[] = {
+		/* the header, with one operand count; directories, files; the program */
+		41, 0, 0,   0,   4,   0, 20, 0,   0,   0,   1, 1, 1, 0xfb, 14,
+		2,  0, 's', 'u', 'b', 0, 0,  'a', '.', 'c', 0, 1, 0, 0,    0,
+		0,  9, 2,   0,   16,  0, 0,  0,   0,   0,   0, 1, 0, 1,    1,
+	};
+	const struct line_sections sections = {.line = bytes, .line_len = sizeof(bytes)};
+	struct debug_text text;
+	struct line_table t = {0};
+	struct line_rows rows = {0};
+	struct err err;
+
+	debug_text_init(&text);
+	assert_int_equal(line_table_read(&t, &sections, 0, &rows, &err), 0);
+	assert_int_equal(t.file_count, 1);
+	has_memory = false;
+	assert_int_equal(line_table_file(&t, 1, "/src", &text), DEBUG_NONE);
+	assert_true(t.no_memory);
+	has_memory = true;
+	line_table_done(&t);
+	free(rows.rows);
+	t = (struct line_table){0};
+	rows = (struct line_rows){0};
+	has_memory = false;
+	assert_memory(line_table_read(&t, &sections, 0, &rows, &err), &err, "out of memory");
+	has_memory = true;
+	line_table_done(&t);
+	debug_text_done(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +188,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_range_list, with_memory),
 		cmocka_unit_test_teardown(test_profile, with_memory),
 		cmocka_unit_test_teardown(test_table, with_memory),
+		cmocka_unit_test_teardown(test_line_table, with_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
