@@ -115,7 +115,7 @@ static bool emit_piece(struct builder_rows *r, const struct flat_piece *p, uint6
 
 /* Finds the visible parts of all pieces: the higher kind wins, then the lowest unit. The value of a
  * span is its piece. */
-static int choose_symbols(const struct flat *f, struct interval_overlay *ret, struct err *err)
+static int choose_row_pieces(const struct flat *f, struct interval_overlay *ret, struct err *err)
 {
 	for (size_t i = 0; i < f->piece_count; i++) {
 		const struct flat_piece *piece = &f->pieces[i];
@@ -143,7 +143,7 @@ int builder_rows_init(struct builder_rows *r, struct builder *b, struct err *err
 		return err_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		r->symbol_node[i] = DEBUG_NONE;
-	return choose_symbols(&b->flat, &r->seen, err);
+	return choose_row_pieces(&b->flat, &r->seen, err);
 }
 
 void builder_rows_done(struct builder_rows *r)

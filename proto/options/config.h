@@ -21,13 +21,15 @@
  * A program with a file (struct option_usage .config) has the options --config FILE, --check-config
  * and --print-config besides its own.
  *
- *	rc = config_parse(&usage, argc, argv, &d, &config, &err);
- *	if (!rc)
- *		rc = check_what_goes_together(&d, &err);
- *	if (!rc)
- *		rc = config_answer(&config, &usage, &d);
+ *	rc = config_parse(&usage, argc, argv, &d, &config, err);
  *	if (rc)
- *		return stdout_end(rc, &err);
+ *		return rc;
+ *	rc = check_what_goes_together(&d, err);
+ *	if (rc)
+ *		return rc;
+ *	rc = config_answer(&config, &usage, &d, err);
+ *	if (rc)
+ *		return rc;
  *
  * A file has at most CONFIG_FILE_MAX bytes. Several threads may use different structs.
  */

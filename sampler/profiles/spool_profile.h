@@ -8,9 +8,9 @@
  * one that reaches no function that threads or processes start in has a label (stack_end.h), losses
  * are comments.
  *
- *	spool_profile_begin(&p, batch);
+ *	spool_profile_begin(&p, batch, err);
  *	spool_profile_name(&p, ...);		for each location that has names
- *	spool_profile_end(&p);			p.profile is whole
+ *	spool_profile_end(&p, err);		p.profile is whole
  *
  * Names of kernel modules: "[kernel:<name>]" for their .text, else "[kernel:<name>.<section>]".
  */

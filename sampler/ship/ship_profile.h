@@ -4,9 +4,9 @@
 /*
  * A spool batch and the answers of a service, made into a profile (spool_profile.h).
  *
- *	ship_profile_begin(&p, batch);
+ *	ship_profile_begin(&p, batch, err);
  *	ship_profile_answer(&p, &request, reply, ...);		for each request
- *	ship_profile_end(&p);					p.of.profile is whole
+ *	ship_profile_end(&p, err);				p.of.profile is whole
  */
 #include "ship_request.h"
 #include "spool_profile.h"

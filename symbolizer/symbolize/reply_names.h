@@ -7,9 +7,10 @@
  * table, so that each is unpacked and demangled once. reply_names_row() puts them into the reply in
  * the order of its frames, and weighs each part before adding it. For one thread at a time.
  *
- *	reply_names_begin(n, style, columns, base_weight);
- *	reply_names_table(n, number, &table), reply_names_prepare(n, frames, count);  for each table
- *	reply_names_commit(n);
+ *	reply_names_begin(n, style, columns, base_weight, err);
+ *	reply_names_table(n, number, &table, err);		for each table
+ *	reply_names_prepare(n, frames, count);
+ *	reply_names_commit(n, more);
  *	row = reply_names_row(n, frame->function);		for what goes into the reply
  */
 #include "demangle.h"

@@ -26,7 +26,7 @@
 struct reply_texts {
 	struct name_cache *cache; /* the cache of all requests; may be NULL */
 	struct buf bytes;         /* where texts are appended; the caller sets its `max` */
-	uint64_t unpack_left;     /* bytes that may yet be unpacked; see */
+	uint64_t unpack_left;     /* bytes that may yet be unpacked in this reply */
 	uint64_t time_left_ns;    /* CPU time that is left, of REPLY_TEXTS_NS */
 	bool is_spent;            /* one of the two has run out */
 	bool is_odd; /* a name was unreadable, the table may be damaged; the caller resets it */
