@@ -8,6 +8,7 @@
  */
 #include "verify_run.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "limits.h"
@@ -202,13 +203,14 @@ static void put_name_line(struct verify_run *run, const char *who, const struct 
 	buf_printf(run->out, ":%u%s)\n", line, n->from_symbol ? ", a symbol" : "");
 }
 
-/* Either may be NULL. */
+/* One of the two may be NULL. */
 static int alias_differs(struct verify_run *run, const struct name_at *file,
 			 const struct name_at *table, struct err *err)
 {
 	uint32_t path = DEBUG_NONE;
 	int rc = 0;
 
+	assert(file || table);
 	if (run->report->difference_count++ >= LIMIT_VERIFY_PRINTED)
 		return 0;
 	if (file && file->scope)
