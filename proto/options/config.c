@@ -35,7 +35,7 @@ static bool is_key(const struct option_row *row)
 	return row->name && row->kind != OPTION_KIND_HEADING && row->kind != OPTION_KIND_IGNORE;
 }
 
-static bool may_be_repeated(const struct option_row *row)
+bool config_may_repeat(const struct option_row *row)
 {
 	return row->kind == OPTION_KIND_LIST || row->kind == OPTION_KIND_CALL;
 }
@@ -84,7 +84,7 @@ static int add_value(struct config *c, const struct option_row *row, size_t offs
 
 	if (!text)
 		return err_set(err, ERR_USAGE, "%s has no value", row->name);
-	if (other && other->source == source && !may_be_repeated(row))
+	if (other && other->source == source && !config_may_repeat(row))
 		return err_set(err, ERR_USAGE, "%s has a value in line %u already", row->name,
 			       other->line);
 	if (!row->argument) {
@@ -113,6 +113,35 @@ static const char *name_variable(const char *prefix, const struct option_row *ro
 	for (char *p = ret + strlen(prefix); p < ret + at; p++)
 		*p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
 	return ret;
+}
+
+extern char **environ;
+
+/* A variable that no option has is a slip, but for more options of a unit: PREFIX_OPTIONS. */
+static int check_variables(const struct option_usage *usage, struct err *err)
+{
+	const char *const prefix = usage->config->prefix;
+	const size_t len = strlen(prefix);
+
+	for (char **v = environ; v && *v; v++) {
+		const size_t name_len = strcspn(*v, "=");
+		const struct option_row *row;
+		char name[VARIABLE_MAX];
+		struct option_walk w;
+		size_t offset;
+
+		if (strncmp(*v, prefix, len) != 0 || strncmp(*v + len, "OPTIONS=", 8) == 0)
+			continue;
+		for (option_walk_init(&w, usage); (row = option_walk_next(&w, &offset));)
+			if (is_key(row) && strlen(name_variable(prefix, row, name)) == name_len &&
+			    strncmp(*v, name, name_len) == 0)
+				break;
+		if (!row)
+			return err_set(err, ERR_USAGE, "unknown variable %.*s",
+				       (int)(name_len < VARIABLE_MAX ? name_len : VARIABLE_MAX),
+				       *v);
+	}
+	return 0;
 }
 
 static int read_environment(const struct option_usage *usage, struct config *c, struct err *err)
@@ -205,7 +234,8 @@ static int read_file(const struct option_usage *usage, struct config *c, struct 
 		line++;
 	if (bad)
 		return err_set(err, ERR_USAGE, "%s:%u: a byte that is no text", c->path, line);
-	for (at = c->text; at; line++) {
+	at = c->text + (strncmp(c->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0); /* a byte order mark */
+	for (; at; line++) {
 		rc = read_line(usage, c, &at, line, err);
 		if (rc < 0)
 			return err_prefix(err, "%s:%u", c->path, line);
@@ -262,6 +292,9 @@ int config_parse(const struct option_usage *usage, int argc, char **argv, void *
 	int rc = option_read_line(usage, argc, argv, take_config_option, ret, NULL, err);
 
 	if (rc)
+		return rc;
+	rc = check_variables(usage, err);
+	if (rc < 0)
 		return rc;
 	rc = read_environment(usage, ret, err);
 	if (rc < 0)

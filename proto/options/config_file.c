@@ -75,7 +75,7 @@ bool config_take_line(char **text, struct config_line *ret, const char **ret_why
 	ret->name = at;
 	at = name_end + strspn(name_end, BLANKS);
 	if (name_end == ret->name || *at != '=') {
-		*ret_why = "this is not NAME = VALUE";
+		*ret_why = "this is not NAME = VALUE, nor NAME = yes";
 		return false;
 	}
 	*name_end = 0;

@@ -89,6 +89,16 @@ static void put_source(struct buf *out, size_t line_start, const struct config *
 		buf_str(out, v->source == CONFIG_ENVIRONMENT ? "environment\n" : "command line\n");
 }
 
+/* Whether a later value is for the same row as this one. */
+static bool is_given_again(const struct config *c, size_t i)
+{
+	for (size_t j = i + 1; j < c->count; j++)
+		if (c->values[j].row == c->values[i].row &&
+		    c->values[j].offset == c->values[i].offset)
+			return true;
+	return false;
+}
+
 /* One line for each value; a comment when nobody gave one. */
 static void put_values(struct buf *out, const struct config *c, const struct option_row *row,
 		       size_t offset, const void *from)
@@ -100,6 +110,9 @@ static void put_values(struct buf *out, const struct config *c, const struct opt
 		const size_t line_start = out->len;
 
 		if (v->row != row || v->offset != offset)
+			continue;
+		/* Of several on a command line the last counts. */
+		if (!config_may_repeat(row) && is_given_again(c, i))
 			continue;
 		given++;
 		buf_printf(out, "%s = ", row->name);

@@ -22,6 +22,9 @@ void config_put_value(struct buf *out, const char *value);
 const struct option_row *config_find_row(const struct option_usage *usage, const char *name,
 					 size_t *ret_offset);
 
+/* Returns whether an option may be given several times. */
+bool config_may_repeat(const struct option_row *row);
+
 /* Appends the lines of --print-config. */
 void config_print(const struct config *c, const struct option_usage *usage, const void *from,
 		  struct buf *out);

@@ -218,16 +218,15 @@ static int open_identity(struct rpc_identity **ret, const struct ship_options *o
 static int check_options(const struct ship_options *o, struct err *err)
 {
 	_cleanup_(rpc_identity_unrefp) struct rpc_identity *identity = NULL;
+	_cleanup_(sink_closep) struct sink *sink = NULL;
 	struct ship_route route;
-	int rc = ship_route_init(&route, o->service.server, o->routes, o->cluster, err);
 
-	if (rc)
-		return rc;
-	rc = open_identity(&identity, o, err);
-	if (rc)
-		return rc;
-	rc = io_check_dir(o->spool, err);
-	return rc ? rc : io_check_dir(o->out, err);
+	if (o->once)
+		return err_set(err, ERR_USAGE, "once is for a command line");
+	TRY(ship_route_init(&route, o->service.server, o->routes, o->cluster, err));
+	TRY(open_identity(&identity, o, err));
+	TRY(io_check_dir(o->spool, err));
+	return sink_open(&sink, o->out, o->kind, NULL, err);
 }
 
 /* Whether SIGHUP came and there is a configuration to start anew with. */

@@ -177,6 +177,16 @@ static void test_order(void **state _unused_)
 	unsetenv("RAWSTACK_MOLE_WHERE");
 	expect_print(text, "", "where = shared  ");
 	unsetenv("RAWSTACK_WHERE");
+	expect_print(text, "--depth 5 --depth 6",
+		     "\ndepth = 6                                # command");
+	setenv("RAWSTACK_MOLE_OPTIONS", "--depth 4", 1);
+	expect_print(text, "", "depth = 1 ");
+	setenv("RAWSTACK_MOLE_DEPHT", "4", 1);
+	config_done(&c);
+	assert_int_equal(read_words(text, "", &m, &c, &err), ERR_USAGE);
+	assert_string_equal(err.message, "unknown variable RAWSTACK_MOLE_DEPHT");
+	unsetenv("RAWSTACK_MOLE_DEPHT");
+	unsetenv("RAWSTACK_MOLE_OPTIONS");
 	expect_print(text, "", "where = below  ");
 	unsetenv("RAWSTACK_MOLE_WHERE");
 	unsetenv("RAWSTACK_MOLE_FAST");
@@ -188,6 +198,8 @@ static void test_refused(void **state _unused_)
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
+		{"\xef\xbb\xbf# of an editor\ndepht = 3\n",
+		 "2: unknown key depht (is depth meant?)"},
 		{"depht = 3\n", "1: unknown key depht (is depth meant?)"},
 		{"\n\nstore_bytes = 3", "3: unknown key store_bytes (is store-bytes meant?)"},
 		{"dep = 3\n", "1: unknown key dep (is depth meant?)"},
@@ -200,8 +212,8 @@ static void test_refused(void **state _unused_)
 		{"depth = 3\n\ndepth = 3\n", "3: depth has a value in line 1 already"},
 		{"file=1\nfile=2\nfile=3\nfile=4\n", "4: more than 3 file"},
 		{"pid = bad\n", "1: pid bad: not there"},
-		{"[mole]\n", "1: this is not NAME = VALUE"},
-		{"depth 3\n", "1: this is not NAME = VALUE"},
+		{"[mole]\n", "1: this is not NAME = VALUE, nor NAME = yes"},
+		{"depth 3\n", "1: this is not NAME = VALUE, nor NAME = yes"},
 		{"--depth = 3\n", "1: unknown key --depth (is depth meant?)"},
 		{"where = \"a\n", "1: the quote is not closed"},
 		{"where = \"a\" b\n", "1: something stands behind the closing quote"},
