@@ -137,13 +137,15 @@ static int name_text(const GENERAL_NAME *name, char *to, size_t len)
 {
 	int type;
 	const ASN1_STRING *value = GENERAL_NAME_get0_value(name, &type);
+	const int value_len = ASN1_STRING_length(value);
 	char address[INET6_ADDRSTRLEN];
 
 	if (type == GEN_DNS || type == GEN_URI)
-		return snprintf(to, len, "%s:%.*s", type == GEN_DNS ? "DNS" : "URI",
-				ASN1_STRING_length(value), ASN1_STRING_get0_data(value));
-	if (type == GEN_IPADD && inet_ntop(ASN1_STRING_length(value) == 4 ? AF_INET : AF_INET6,
-					   ASN1_STRING_get0_data(value), address, sizeof(address)))
+		return snprintf(to, len, "%s:%.*s", type == GEN_DNS ? "DNS" : "URI", value_len,
+				ASN1_STRING_get0_data(value));
+	if (type == GEN_IPADD && (value_len == 4 || value_len == 16) &&
+	    inet_ntop(value_len == 4 ? AF_INET : AF_INET6, ASN1_STRING_get0_data(value), address,
+		      sizeof(address)))
 		return snprintf(to, len, "IP:%s", address);
 	return 0;
 }

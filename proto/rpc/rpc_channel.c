@@ -7,11 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alternative_names.h"
 #include "limits.h"
 #include "log.h"
 #include "rpc_codec.h"
 #include "rpc_listen.h"
 #include "trust.h"
+
+/* What one channel holds of messages that are not whole yet: the limit of a message is looked at
+ * when it is. */
+#define LIMIT_CHANNEL_MEMORY (128 * MIB)
 
 /* Name servers that do not answer are an error before the deadlines of callers, 10 s and more, are
  * over: who waits is told of them. The second of them is asked after 5 s. */
@@ -169,10 +174,9 @@ static int tls_credentials(const struct rpc_channel *ch, const struct tls_texts 
 	grpc_tls_certificate_provider *provider;
 	grpc_tls_certificate_verifier *verifier;
 	grpc_tls_credentials_options *options;
-	int rc = open_check(&check, ch, texts->ca, err);
 
-	if (rc)
-		return rc;
+	TRY(alternative_names_bound(err));
+	TRY(open_check(&check, ch, texts->ca, err));
 	if (texts->cert) {
 		pairs = grpc_tls_identity_pairs_create();
 		grpc_tls_identity_pairs_add_pair(pairs, texts->key, texts->cert);
@@ -198,6 +202,8 @@ static int tls_credentials(const struct rpc_channel *ch, const struct tls_texts 
 
 static grpc_channel *create_channel(const char *uri, grpc_channel_credentials *credentials)
 {
+	grpc_resource_quota *quota = grpc_resource_quota_create("channel");
+	grpc_channel *channel;
 	grpc_arg args[] = {
 		rpc_int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)LIMIT_MESSAGE_LEN),
 		rpc_int_arg(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1), /* identity */
@@ -212,10 +218,14 @@ static grpc_channel *create_channel(const char *uri, grpc_channel_credentials *c
 		/* A service that comes back is found within seconds, not gRPC's two minutes. */
 		rpc_int_arg(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200),
 		rpc_int_arg(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000),
+		rpc_pointer_arg(GRPC_ARG_RESOURCE_QUOTA, grpc_resource_quota_arg_vtable(), quota),
 	};
 	grpc_channel_args channel_args = {ARRAY_LEN(args), args};
 
-	return grpc_channel_create(uri, credentials, &channel_args);
+	grpc_resource_quota_resize(quota, LIMIT_CHANNEL_MEMORY);
+	channel = grpc_channel_create(uri, credentials, &channel_args);
+	grpc_resource_quota_unref(quota);
+	return channel;
 }
 
 /* Puts a new channel in the place of the old one. */

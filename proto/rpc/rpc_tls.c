@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "alternative_names.h"
 #include "log.h"
 
 /* gRPC keeps for each port which certificates it was given last. */
@@ -70,6 +71,9 @@ int rpc_tls_open(struct rpc_tls **ret, const struct tls_files *files, struct err
 
 	if (!t)
 		return err_no_memory(err);
+	rc = alternative_names_bound(err);
+	if (rc)
+		return rc;
 	t->asks = files->ca != NULL;
 	rc = tls_watch_open(&t->watch, files, err);
 	if (rc)
