@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config_priv.h"
 #include "io.h"
@@ -114,8 +115,6 @@ static const char *name_variable(const char *prefix, const struct option_row *ro
 		*p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
 	return ret;
 }
-
-extern char **environ;
 
 /* A variable that no option has is a slip, but for more options of a unit: PREFIX_OPTIONS. */
 static int check_variables(const struct option_usage *usage, struct err *err)
