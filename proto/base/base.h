@@ -96,8 +96,8 @@ static inline void add_capped_u64(uint64_t *sum, uint64_t n)
 		*sum = UINT64_MAX;
 }
 
-/* Grows *p to hold at least want elements of size bytes, doubling. Returns false, with *p and *cap
- * as they were, when want exceeds ceiling or memory is out. */
+/* Grows *p to hold at least want elements of size bytes, doubling its capacity. Returns false, with
+ * *p and *cap unchanged, when want exceeds ceiling or memory is out. */
 bool grow_memory(void **p, size_t *cap, size_t want, size_t size, size_t ceiling) _must_check_;
 
 /* Grows an array, which is an lvalue, as grow_memory() does. It calls nothing if there is room. */

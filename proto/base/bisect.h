@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /*
- * BISECT(count, i, is_before) returns how many of `count` elements come before what is looked for,
+ * BISECT(count, i, is_before) returns how many of `count` elements come before the wanted place,
  * which is also the index of the first that does not. is_before is an expression in the index `i`,
  * true for these elements and false for all behind them:
  *

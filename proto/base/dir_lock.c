@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-/* Opens and locks the file: 0, 1 if another process has it locked, or negative. */
+/* Opens and locks the file. Returns 0, 1 if another process has locked it, or an error. */
 static int lock_file(const struct dir_lock_use *use, const char *dir, int dir_fd, int *ret_fd,
 		     struct err *err)
 {

@@ -11,10 +11,10 @@
 
 #include "io.h"
 
-/* Below it, a mapping costs more than it saves. */
+/* Below this length a mapping costs more than it saves. */
 #define MAP_MIN ((size_t)1 << 20)
 
-/* Mapped at a time; whoever comes later reads. */
+/* The most files that are mapped at a time; any further file is read. */
 #define VIEWS_MAX 16
 
 /* The table that the signal handler reads. A row is free while end is 0; begin is written before
@@ -27,8 +27,8 @@ static struct row {
 static struct sigaction before;
 static uintptr_t page_len;
 
-/* A page of zeros where the file has no more. mmap() is a system call and no more, so it may be
- * called here. */
+/* Maps a page of zeros where the file was truncated. mmap() is a mere system call, so a signal
+ * handler may call it. */
 static void on_bus(int signal, siginfo_t *info, void *context _unused_)
 {
 	uintptr_t at = (uintptr_t)info->si_addr;
@@ -90,7 +90,7 @@ static void unmap_file(struct file_view *v)
 	v->map = NULL;
 }
 
-/* The view mapped; false where that is not possible or not worth it. */
+/* Maps the file. Returns false where that is not possible or not worth it. */
 static bool map_file(struct file_view *v, int fd, const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode) || st->st_size < (off_t)MAP_MIN)

@@ -13,7 +13,7 @@
  */
 #include "err.h"
 
-/* Roughly what stays resident of a mapping, in bytes. */
+/* Roughly the resident bytes of a mapping. */
 #define FILE_VIEW_RESIDENT ((size_t)16 << 20)
 
 struct file_view {
@@ -22,7 +22,7 @@ struct file_view {
 	uint8_t *copy;   /* the bytes, if the file was read */
 	void *map;       /* the mapping, if it is mapped */
 	size_t passed;   /* bytes since pages were last freed */
-	uint64_t before; /* and before that; a reader may go through the file more than once */
+	uint64_t before; /* bytes before that; a reader may go through the file more than once */
 	unsigned int at; /* its row among the mapped views */
 };
 

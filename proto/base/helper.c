@@ -14,7 +14,7 @@ struct helper {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	/* Under the lock: */
+	/* Protected by the lock: */
 	struct task task, next;
 	bool ends;
 };
@@ -30,7 +30,7 @@ static void *serve_helper(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&h->lock);
-		h->task.fn(h->task.ctx); /* nobody changes it before it is done */
+		h->task.fn(h->task.ctx); /* `task` does not change before it is done */
 		pthread_mutex_lock(&h->lock);
 		h->task = h->next;
 		h->next = (struct task){0};

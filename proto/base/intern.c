@@ -31,7 +31,7 @@ uint64_t intern_digest(const void *key, size_t len)
 		if (getrandom(&s, sizeof(s), GRND_NONBLOCK) != (ssize_t)sizeof(s))
 			s = (uintptr_t)&seed;
 		s |= 1;
-		/* The first thread to come decides; the others take its value. */
+		/* The first thread sets the seed; the others take its value. */
 		if (!__atomic_compare_exchange_n(&seed, &zero, s, false, __ATOMIC_RELAXED,
 						 __ATOMIC_RELAXED))
 			s = zero;
@@ -55,7 +55,7 @@ static bool slot_matches(const struct intern *in, const struct intern_slot *slot
 	return e->len == len && (len == 0 || memcmp(in->data + e->off, key, len) == 0);
 }
 
-/* The slot that holds the key, or the free one where it belongs. */
+/* Returns the slot that holds the key, or the free one where it belongs. */
 static size_t slot_of_hash(const struct intern *in, uint32_t hash, const void *key, size_t len)
 {
 	size_t mask = in->slot_count - 1, i = hash & mask;
@@ -100,7 +100,7 @@ void intern_fetch(const struct intern *in, uint32_t hash)
 		__builtin_prefetch(&in->slots[hash & (in->slot_count - 1)]);
 }
 
-/* For one key more, which makes the keys want bytes long. */
+/* Makes room for one more key, after which the keys are `want` bytes long. */
 static bool make_intern_room(struct intern *in, size_t want)
 {
 	return GROW(in->data, &in->data_cap, want, in->max_data) &&
@@ -128,7 +128,7 @@ uint32_t intern_add_hashed(struct intern *in, uint32_t hash, const void *key, si
 		in->no_memory = true;
 		return INTERN_FULL;
 	}
-	if (2 * (in->count + 1) > slots) /* they were moved */
+	if (2 * (in->count + 1) > slots) /* the slots were moved */
 		slot = slot_of_hash(in, hash, key, len);
 	in->entries[in->count] = (struct intern_entry){.off = in->data_len, .len = (uint32_t)len};
 	if (len)
@@ -145,12 +145,13 @@ uint32_t intern_add(struct intern *in, const void *key, size_t len, bool *ret_ne
 	return intern_add_hashed(in, intern_hash(key, len), key, len, ret_new);
 }
 
-/* Keys per round: more than memory answers at once, and few enough that the prefetched lines of the
- * first are still cached. */
+/* Keys per round: more than the loads that memory serves at once, and few enough that the
+ * prefetched lines of the first keys are still cached. */
 #define MANY       16
 #define CACHE_LINE 64
 
-/* The entry that a key of this hash has, if it has one; it may be another's of the same hash. */
+/* Returns the entry that a key of this hash has, if it is known. The entry may be that of another
+ * key of the same hash. */
 static const struct intern_entry *likely_entry(const struct intern *in, uint32_t hash)
 {
 	size_t mask = in->slot_count - 1, i = hash & mask;

@@ -33,8 +33,8 @@ uint32_t intern_add(struct intern *in, const void *key, size_t len, bool *ret_ne
 /* Do the same for many keys in a row. A loop hashes and fetches some keys ahead of their use,
  * because otherwise each key waits for memory. The hash is valid in this process only. */
 uint32_t intern_hash(const void *key, size_t len);
-/* The same hash with all its 64 bits: the seed is secret, so other bytes have another one but for
- * chance. */
+/* Returns the same hash with all its 64 bits. The seed is secret, so nobody can choose bytes with
+ * equal hashes. */
 uint64_t intern_digest(const void *key, size_t len);
 void intern_fetch(const struct intern *in, uint32_t hash);
 uint32_t intern_add_hashed(struct intern *in, uint32_t hash, const void *key, size_t len,
@@ -45,7 +45,7 @@ struct intern_key {
 	size_t len;
 };
 
-/* Adds each key in order, with the ids to ret_ids. A lookup in a table that is larger than the
+/* Adds each key in order and writes the ids to ret_ids. A lookup in a table that is larger than the
  * processor's caches waits for memory three times; this function waits for all keys at once. The
  * keys do not lie in `in`. */
 void intern_add_many(struct intern *in, const struct intern_key *keys, size_t count,

@@ -110,9 +110,9 @@ static int sys_lock(void *ctx _unused_, int fd)
 }
 
 /*
- * Open file description locks, on the first byte of the directory. A writer's lock takes a
- * descriptor that is open for writing, which a directory never is: so everybody takes a reader's,
- * and asks whether a writer's would get in the way of another one.
+ * Uses open file description locks on the first byte of the directory. A write lock needs a
+ * descriptor that is open for writing, which a directory never is. So everybody takes a read lock,
+ * and asks whether it would conflict with a write lock.
  */
 static int sys_is_marked(void *ctx _unused_, int dir_fd)
 {
@@ -262,7 +262,7 @@ int io_read_all(const struct io *io, int fd, void *p, size_t len, off_t off, str
 }
 
 enum {
-	IO_MODE = 0600 /* of struct io's files */
+	IO_MODE = 0600 /* mode of the files of struct io */
 };
 
 static int write_and_sync(const struct io *io, int fd, const void *p, size_t len, struct err *err)
@@ -274,7 +274,8 @@ static int write_and_sync(const struct io *io, int fd, const void *p, size_t len
 	return rc ? err_sys(err, -rc, "sync") : 0;
 }
 
-/* It has its mode before it has its name: from then on others may take it away. */
+/* Replaces a file. The file gets its mode before its name, because others may take it as soon as it
+ * has a name. */
 static int replace_file(const struct io *io, int dir_fd, const char *name, mode_t mode,
 			const void *p, size_t len, struct err *err)
 {

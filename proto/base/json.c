@@ -6,8 +6,8 @@
 
 #include "utf8.h"
 
-/* A value that follows another one, in its container, needs a comma before it. What ends a value:
- * a quote, a bracket, a digit, the last letter of true, false and null. */
+/* Writes a comma if a value precedes in the same container. The last byte shows that: a value ends
+ * with a quote, a bracket, a digit, or the last letter of true, false and null. */
 static void put_separator(struct buf *out)
 {
 	if (out->len && memchr("\"}]0123456789el", out->p[out->len - 1], 15))
@@ -25,7 +25,7 @@ void json_close(struct buf *out, char bracket)
 	buf_u8(out, (uint8_t)bracket);
 }
 
-/* Bytes at the front that mean themselves, in JSON and in HTML: nearly all there are. */
+/* Returns how many bytes at the front need no escape in JSON or HTML: nearly all do not. */
 static size_t plain_json_len(const uint8_t *s, size_t len)
 {
 	size_t n = 0;
@@ -56,7 +56,7 @@ void json_text(struct buf *out, const void *p, size_t len)
 			buf_str(out, "\\ufffd");
 		else if (n > 1 && utf8_shown(s, len))
 			buf_append(out, s, n);
-		else /* what no terminal may be shown is below U+10000 */
+		else /* characters that no terminal may show are below U+10000 */
 			buf_printf(out, "\\u%04x", utf8_code_point(s, n));
 		n = n ? n : 1;
 		s += n;

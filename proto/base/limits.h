@@ -21,14 +21,14 @@
 /* Section counts above 2^16 need the extended numbering of ELF, and occur only in relocatable files
  * that were compiled with -ffunction-sections. */
 #define LIMIT_ELF_SECTIONS  LIMIT(262144)
-/* One section after decompression: a worker has to map it. */
+/* One section after decompression, which a worker has to map. */
 #define LIMIT_SECTION_LEN   (8 * GIB)
 /* zlib cannot exceed 1:1032 and zstd goes far above; real DWARF stays below 1:20. */
 #define LIMIT_INFLATE_RATIO LIMIT(1100)
 /* PT_LOAD segments: linkers make 2 to 6, kernels and patched files some more. A lookup by file
  * offset looks at each. */
 #define LIMIT_SEGMENTS      LIMIT(128)
-/* Executable segments of a file that a host tells of. Linkers make one; of 2,510 programs and
+/* Executable segments of a file that a host sends. Linkers make one; of 2,510 programs and
  * libraries of a machine two have three. */
 #define LIMIT_FILE_SEGMENTS 8
 /* Address ranges of the functions and inlined calls of one unit; the largest unit seen has 0.4
@@ -83,7 +83,7 @@
 /* A reply stays below LIMIT_MESSAGE_LEN with room for framing; what does not fit is deferred. */
 #define LIMIT_REPLY_LEN         (3 * MIB + MIB / 2)
 #define LIMIT_REPLY_MEMORY      (64 * MIB) /* one reply before it is packed */
-/* Calls of one connection at the same time: a quarter of all calls. */
+/* Calls of one connection at the same time: a quarter of those of all connections together. */
 #define LIMIT_CONNECTION_CALLS  LIMIT(128)
 #define LIMIT_METADATA_LEN      LIMIT(16384) /* headers of a call; gRPC's own default is 8 KiB */
 /* The dictionaries of one SymbolizeStream call. */
@@ -98,13 +98,13 @@
 /* The pieces that our client sends; the service takes pieces of up to LIMIT_MESSAGE_LEN. */
 #define LIMIT_UPLOAD_CHUNK      MIB
 #define LIMIT_UPLOAD_LEN        LIMIT_ELF_FILE_LEN
-/* When there is no room for another upload, one that nobody continues gives way: after this time
- * that of the longest silence, of the client that has the most uploads and more than the one who
- * asks; then one that was begun and brought nothing since. */
+/* When there is no room for another upload, one that nobody continues is dropped: after this time
+ * the longest silent one of the client that has the most uploads, and more than the client that
+ * wants to upload; otherwise one that has received nothing since it was begun. */
 #define LIMIT_UPLOAD_EMPTY_NS   LIMIT(2000000000)
 /* Builds of one upload that began and did not end, because the service was stopped or killed. After
- * so many it is not built again by itself: a build that ends the service would do so at each start.
- */
+ * so many the service no longer builds it by itself, because a build that kills the service would
+ * do so at each start. */
 #define LIMIT_UPLOAD_TRIES      LIMIT(3)
 /* Tables whose checksums are compared in one round of maintenance: 10 GB in forty minutes. */
 #define LIMIT_SCRUB_LEN         (256 * MIB)
@@ -140,8 +140,8 @@
 /* A name in a profile: generated code has demangled names of 100 KB. A line of text has no end. */
 #define LIMIT_PROFILE_STRING   MIB
 #define LIMIT_PROFILE_VALUES   LIMIT(16) /* sample types */
-/* A perf.data file, the text of perf script, or folded stacks: the file is mapped, not held. An
- * hour of two CPUs at 999 Hz with stacks takes some 2 GiB, and ten times that as text. */
+/* A perf.data file, the text of perf script, or folded stacks: the file is mapped, not held. Two
+ * CPUs at 999 Hz with stacks make some 2 GiB in an hour, and ten times that as text. */
 #define LIMIT_PERF_DATA_LEN    (64 * GIB)
 #define LIMIT_PERF_PIDS        LIMIT(4194304) /* the kernel's own ceiling, PID_MAX_LIMIT */
 #define LIMIT_PERF_OBJECTS     LIMIT(1048576) /* mapped files of one recording */
@@ -155,12 +155,12 @@
 /* Program headers, and section headers, that are searched for a build id: linkers write a dozen and
  * some forty. */
 #define LIMIT_NOTE_HEADERS       LIMIT(256)
-/* Addresses that the helper is asked to name by a perf map at a time, so that an answer is one
- * write to a pipe. */
+/* Addresses of a perf map that the helper names at a time, so that an answer is one write to a
+ * pipe. */
 #define LIMIT_PERF_MAP_ROWS      16
-/* The same when a process ended: the answer is one packet, below what a socket takes by default. */
+/* The same after a process ended: the answer is one packet, below a socket's default buffer. */
 #define LIMIT_PERF_MAP_LATE_ROWS 512
-/* Processes whose perf map is waited for: the helper has two descriptors of each, out of 1,024. */
+/* Processes whose perf map the helper keeps, with two descriptors for each, of 1,024. */
 #define LIMIT_PERF_MAPS_KEPT     128
 
 #endif

@@ -13,8 +13,8 @@
 #define ERASE "\r\033[K"
 #define GAP   "..."
 
-/* The shortest time between lines of progress. Nobody reads faster, and each line costs a remote
- * terminal time. */
+/* The shortest time between lines of progress. Nobody reads faster, and each line slows a remote
+ * terminal. */
 #define PROGRESS_NS INT64_C(100000000)
 
 static const char *program = "rawstack";
@@ -27,7 +27,7 @@ void log_init(const char *name)
 	program = name;
 }
 
-/* A line wider than the window would wrap, and its second row would stay. */
+/* Returns the width of the window. A wider line would wrap, and its second row would stay. */
 static size_t window_columns(void)
 {
 	struct winsize w;
@@ -35,7 +35,7 @@ static size_t window_columns(void)
 	return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || !w.ws_col ? 80 : w.ws_col;
 }
 
-/* Returns the length of the first so many characters in bytes. One column for each is right for
+/* Returns the length in bytes of the first `columns` characters. One column for each is right for
  * most paths. */
 static size_t columns_byte_len(const char *p, size_t len, size_t columns)
 {

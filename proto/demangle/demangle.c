@@ -10,24 +10,25 @@
 #define PLT "@plt"
 
 /*
- * Text for each byte of a name, and for any. Real names become up to 29 times as long, the longer
- * ones of them; what becomes longer repeats itself, and a short name must not cost much.
+ * The most text for each byte of a name, and for any name. Real names become up to 29 times as
+ * long, mostly the longer ones. Longer texts repeat themselves, and a short name must not cost
+ * much.
  */
 enum {
 	TEXT_PER_BYTE = 32,
 	TEXT_FREE = 1024,
 };
 
-/* Text as libiberty hands it out. */
+/* The text that libiberty passes on so far. */
 struct text {
 	struct buf buf;
 	jmp_buf full;
 };
 
 /*
- * Leaves the demangler when the limit is reached: it would go on for exponential time, as back
- * references repeat text that holds back references. It keeps nothing on the heap meanwhile, but
- * for one decoded identifier of Rust's rare non-ASCII names.
+ * Leaves the demangler when the limit is reached. It would go on for exponential time, because back
+ * references repeat text that contains back references. The jump leaks nothing on the heap but one
+ * decoded identifier of Rust's rare non-ASCII names.
  */
 static void add_demangled(const char *p, size_t len, void *ctx)
 {
@@ -61,12 +62,12 @@ static bool by_scheme(const char *name, int options, struct text *t)
 		return demangle_is_bounded(name, options) && demangle_d(name, options, t);
 	if (!name_starts_with(name, "_Z"))
 		return false;
-	/* The legacy Rust scheme looks like C++ with a hash at the end. */
+	/* Comes first, because the legacy Rust scheme looks like C++ with a hash at the end. */
 	if (rust_demangle_callback(name, options, add_demangled, t))
 		return true;
 	buf_reset(&t->buf);
-	/* libiberty's own limit leaves names above 1 KiB alone; ours bounds the parser's depth, and
-	 * its printer's is bounded anyway. */
+	/* libiberty's own limit refuses names above 1 KiB; ours bounds the depth of its parser, and
+	 * the depth of its printer is bounded anyway. */
 	options |= DMGL_NO_RECURSE_LIMIT;
 	return demangle_is_bounded(name, options) &&
 	       cplus_demangle_v3_callback(name, options, add_demangled, t);
@@ -95,7 +96,7 @@ bool demangle_append(enum demangle_style style, const void *name, size_t len, st
 	    *(const char *)name != '_' || memchr(name, 0, len))
 		return buf_append(out, name, len);
 	memcpy(copy, name, len);
-	/* A stub is named after its function. */
+	/* The name of a stub is that of its function and a suffix. */
 	plain_len = len > stub_len && memcmp(copy + len - stub_len, PLT, stub_len) == 0
 			    ? len - stub_len
 			    : len;

@@ -4,24 +4,23 @@
 #include <string.h>
 
 /*
- * A text of at most LIMIT_DEMANGLE_OUT bytes bounds what prints something for each step. What is
- * left are steps that print nothing and double: these are counted. Pairs of letters are counted
- * wherever they stand, in identifiers too, so that no way of reading the name has more of them.
- * Where that is too coarse the parsed name decides, which takes time linear in its length.
+ * LIMIT_DEMANGLE_OUT, the most bytes of text, bounds all steps that print something. What remains
+ * are steps that print nothing and double the work: these are counted. Pairs of letters are counted
+ * wherever they occur, in identifiers too, so that no reading of the name has more of them. Where
+ * that is too coarse the parsed name decides, which takes time linear in its length.
  */
 enum {
-	/* C++: each parameter with arguments of its own in a conversion operator is parsed twice.
-	 */
+	/* C++: in a conversion operator each parameter that has arguments is parsed twice. */
 	CONVERSION_ARGUMENTS_MAX = 8,
 	SCOPE_WORK_FREE = 1024,
 	SCOPE_WORK_PER_BYTE = 512,
 	STACK_WORK_MAX = 1 << 14, /* 64 bytes each */
 	PACK_WORK_MAX = 1 << 12,
 	DOUBLINGS_MAX = 40,
-	/* D: each reading that is tried in vain doubles what follows; and back references repeat.
-	 * Real names are tried 2^retries times up to 8 for each of their bytes. Early retries read
-	 * most of the name again: with that, those of two runtime libraries cost 126 steps for each
-	 * byte at most, of 12 ns each. */
+	/* D: each reading that fails doubles the work on the rest of the name, and back references
+	 * repeat. In real names 2^retries is at most 8 times the length. Early retries read most of
+	 * the name again: with these, names of two runtime libraries take at most 126 steps for
+	 * each byte, of 12 ns each. */
 	D_RETRIES_MAX = 12,
 	D_WORK_FREE = 64,
 	D_WORK_PER_BYTE = 8,
@@ -51,7 +50,7 @@ static bool is_of(char c, const char *set)
 
 /* --- C++ ------------------------------------------------------------------------------------- */
 
-/* Upper bounds for the parts of a name, counted by its letters. */
+/* Upper bounds for the number of parts of a name, counted by its letters. */
 struct letters {
 	uint32_t conversions, conversion_arguments;
 	uint32_t substitutions, parameters, packs, folds, argument_packs;
@@ -74,7 +73,8 @@ static bool is_argument_with_arguments(const char *p)
 	return p[0] == '_' && p[1] == 'I';
 }
 
-/* "sr" and a name without a type in front of it; the suffix ".isra" of gcc is none. */
+/* Returns whether p is "sr" followed by a name without a type in front. The suffix ".isra" of gcc
+ * is no such scope. */
 static bool is_old_scope(const char *name, const char *p)
 {
 	if (p[1] != 'r' || !(is_digit(p[2]) || is_lower(p[2]) || is_of(p[2], "CUL")))
@@ -133,7 +133,8 @@ static void letters_count(struct letters *l, const char *name)
 	}
 }
 
-/* parameters^scopes: each scope's arguments may name all of those around it. */
+/* Returns whether parameters^scopes is too much: the arguments of each scope may refer to all
+ * scopes around it. */
 static bool is_deep(uint32_t parameters, uint32_t scopes, size_t len)
 {
 	uint64_t work = 1, most = SCOPE_WORK_FREE + SCOPE_WORK_PER_BYTE * len;
@@ -177,7 +178,7 @@ static bool is_cxx_bounded(const char *name, int options)
 
 /* --- D --------------------------------------------------------------------------------------- */
 
-/* A function's type may begin here. */
+/* Returns whether the type of a function may begin here. */
 static bool is_call(char c)
 {
 	return is_of(c, "FUWVRYM");

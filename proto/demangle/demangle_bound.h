@@ -15,7 +15,7 @@ bool demangle_is_bounded(const char *name, int options);
 
 /* The properties that make printing a C++ name costly. */
 struct demangle_shape {
-	bool has_lambda, has_pack_length; /* with one in the other libiberty reads through NULL */
+	bool has_lambda, has_pack_length; /* one in the other: libiberty reads through NULL */
 	bool has_wide_lambda_head; /* several own parameters: libiberty may read out of bounds */
 	bool has_silent_lists;     /* folds, or a pack in a pack: their text may be empty */
 	uint32_t scopes;           /* nesting of template arguments */

@@ -9,7 +9,7 @@
 
 static _Atomic uint64_t spent_ns, refused;
 
-/* Returns whether demangle_append() looks at it at all: names of C cost no clock. */
+/* Returns whether demangle_append() looks at the name at all. Names of C do not read the clock. */
 static bool is_mangled(const uint8_t *p, size_t len)
 {
 	return len > 2 && p[0] == '_' && (p[1] == 'Z' || p[1] == 'R' || p[1] == 'D');

@@ -5,17 +5,17 @@
 
 /*
  * Walks a v0 name as libiberty will, back references included, and counts the steps. A back
- * reference may lead into the middle of anything, so only walking shows what is there. Skipped
- * parts (the path of an impl, the crate of the instance) follow no back references, but count
- * lifetimes, whose number is written with base-62 digits.
+ * reference may point into the middle of anything, so only a walk shows what is there. In skipped
+ * parts (the path of an impl, the crate of the instance) back references are not followed, but
+ * lifetimes are counted, whose number is written with base-62 digits.
  */
 enum {
-	/* For each byte of the name, and for any: real names take up to 14 for each byte, where
-	 * they are long. */
+	/* Steps for each byte of the name, and for any name. Long real names take up to 14 for each
+	 * byte. */
 	STEPS_PER_BYTE = 32,
 	STEPS_FREE = 1024,
-	DEPTH_MAX = 1024,    /* libiberty's own */
-	PUNYCODE_MOVES = 32, /* letters that move for what one step costs */
+	DEPTH_MAX = 1024,    /* libiberty's own limit */
+	PUNYCODE_MOVES = 32, /* letters that are moved in the time of one step */
 };
 
 struct walk {
@@ -71,7 +71,7 @@ static bool walk_list(struct walk *w, bool (*one)(struct walk *))
 	return true;
 }
 
-/* Saturates where libiberty wraps around: both are too large. */
+/* Reads a number. It saturates where libiberty's wraps around; both are too large. */
 static uint64_t walk_base_62(struct walk *w)
 {
 	uint64_t n = 0;
@@ -122,7 +122,7 @@ static bool walk_identifier(struct walk *w)
 	return walk_pay(w, is_punycode ? len + len * len / PUNYCODE_MOVES : len);
 }
 
-/* `one` at the place that a back reference names. */
+/* Walks `one` at the place to which a back reference points. */
 static bool walk_reference(struct walk *w, bool (*one)(struct walk *))
 {
 	uint64_t to = walk_base_62(w);
@@ -140,7 +140,7 @@ static bool walk_reference(struct walk *w, bool (*one)(struct walk *))
 
 static bool walk_binder(struct walk *w)
 {
-	/* Each lifetime is counted, whether it is shown or not. */
+	/* Each lifetime counts, whether it is shown or not. */
 	return !walk_eats(w, 'G') || walk_pay(w, walk_base_62(w) + 1);
 }
 
@@ -235,7 +235,7 @@ static bool walk_function(struct walk *w)
 	return walk_list(w, walk_type) && (walk_eats(w, 'u') || walk_type(w));
 }
 
-/* A trait whose list of arguments stays open, as a back reference may lead to one. */
+/* Walks a trait whose list of arguments stays open; a back reference may lead to one. */
 static bool walk_open_trait_inside(struct walk *w)
 {
 	if (walk_eats(w, 'B'))

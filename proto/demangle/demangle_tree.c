@@ -5,8 +5,8 @@
 #include "demangle_bound.h"
 
 /*
- * Parses a name as libiberty does and measures what it would print: nodes are shared where the name
- * repeats something, so that each is seen once and a few of them stand for 2^n. The nodes lie in
+ * Parses a name as libiberty does and measures what it would print. Nodes are shared where the name
+ * repeats something, so each is visited once, and a few nodes can stand for 2^n. The nodes are in
  * one array, twice as many as the name has bytes.
  */
 struct tree {
@@ -67,13 +67,13 @@ static void tree_children(struct demangle_component *c, struct demangle_componen
 
 static bool is_operator(const struct demangle_component *c, const char *code)
 {
-	/* The struct behind is libiberty's own; its first member is the code. */
+	/* The struct behind op is libiberty's own; its first member is the code. */
 	return c && c->type == DEMANGLE_COMPONENT_OPERATOR &&
 	       strncmp(*(const char *const *)(const void *)c->u.s_operator.op, code,
 		       strlen(code)) == 0;
 }
 
-/* "sizeof...(pack)" */
+/* Returns whether a node is "sizeof...(pack)". */
 static bool is_pack_length(const struct demangle_component *c)
 {
 	return c->type == DEMANGLE_COMPONENT_UNARY &&
@@ -93,7 +93,8 @@ static bool is_pack_in_pack(const struct demangle_component *c)
 	return false;
 }
 
-/* More than one: libiberty then takes names around the lambda for its parameters. */
+/* Returns whether a lambda has several own parameters: libiberty then takes names around the lambda
+ * for them. */
 static bool is_wide_head(const struct demangle_component *lambda)
 {
 	const struct demangle_component *head = lambda->u.s_unary_num.sub;
@@ -154,7 +155,7 @@ static uint32_t tree_weigh_children(struct tree *t, struct demangle_component *c
 	tree_note(t, c);
 	tree_children(c, children);
 	weight = weight_sum(tree_weigh(t, children[0]), tree_weigh(t, children[1]));
-	/* A search for the pack that a pattern names goes through all of it. */
+	/* The search for the pack of a pattern visits all nodes of the pattern. */
 	if (c->type == DEMANGLE_COMPONENT_PACK_EXPANSION || is_pack_length(c))
 		t->shape->pack_work += weight;
 	return weight_sum(weight, 1);
@@ -189,7 +190,7 @@ bool demangle_shape_read(const char *name, int options, struct demangle_shape *s
 	t.weights = calloc(2 * strlen(name), sizeof(t.weights[0]));
 	if (t.weights)
 		tree_weigh(&t, root);
-	/* A tree that is not all seen has any shape. */
+	/* A tree that was not visited completely may have any shape. */
 	if (!t.weights || t.is_too_deep)
 		s->pack_work = UINT64_MAX;
 	free(t.weights);

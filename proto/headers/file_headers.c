@@ -8,11 +8,11 @@
 
 #include "io.h"
 
-/* The longest of all headers. */
+/* The length of the longest header. */
 #define HEADER_MAX 64
 
-/* Both classes have the same fields, except that the flags of a segment are at another place.
- * Addresses, offsets and lengths have 8 bytes in one and 4 in the other. */
+/* The layouts of both classes. They have the same fields, except that the flags of a segment are at
+ * another place. Addresses, offsets and lengths have 8 bytes in one and 4 in the other. */
 static const struct class_layout {
 	size_t file_header_len, segment_header_len, section_header_len;
 } layouts[] = {
@@ -168,7 +168,8 @@ int file_headers_name(struct file_headers *h, const struct file_header *names,
 				  names->off + s->name, err);
 }
 
-/* They stand in order of address, which is nearly always that of the file, too. */
+/* Inserts a segment by file offset. Segments are in order of address, which is nearly always also
+ * the order in the file. */
 static void insert_segment(struct file_segments *to, const struct file_header *from)
 {
 	uint32_t at = to->count++;

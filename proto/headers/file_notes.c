@@ -7,10 +7,10 @@
 #include "io.h"
 #include "limits.h"
 
-/* Bytes of ELF notes read in search of a build id: it is among the first. */
+/* The most bytes of ELF notes that are read to find a build id, which is among the first notes. */
 #define LIMIT_NOTES_LEN LIMIT(65536)
 
-/* A note without a name and content. */
+/* The length of a note without name and content. */
 #define NOTE_MIN 12
 
 int file_notes_find(struct bytes notes, uint64_t align, struct build_id *ret)
@@ -28,15 +28,15 @@ int file_notes_find(struct bytes notes, uint64_t align, struct build_id *ret)
 			return 0;
 		if (type == NT_GNU_BUILD_ID && name_len == 4 && memcmp(name, "GNU", 4) == 0)
 			return build_id_set(ret, BUILD_ID_GNU, content, content_len, NULL) == 0;
-		/* The padding behind the last one may be missing. */
+		/* The padding behind the last note may be missing. */
 		if (notes.left)
 			bytes_skip(&notes, -(size_t)content_len & mask);
 	}
 	return 0;
 }
 
-/* Looks for the build id in the content of a header: 1, 0, or negative if the content could not be
- * read. */
+/* Looks for the build id in the content of a header. Returns 1, 0, or an error if the content could
+ * not be read. */
 static int find_in_content(struct file_headers *h, const struct file_header *s,
 			   struct build_id *ret, struct err *err)
 {
@@ -100,9 +100,9 @@ int file_notes_of_file(int fd, struct build_id *ret)
 	rc = file_notes_in_segments(&h, &limits, ret, NULL);
 	if (rc || !h.sections.is_usual)
 		return rc;
-	/* Go's linker leaves the section of the GNU build id out of every segment of notes, so that
-	 * the kernel does not see it; the sections of a stripped file still lead to it. What is
-	 * mapped needs no sections: headers that cannot be read are none. */
+	/* Go's linker leaves the section of the GNU build id out of every segment of notes, so the
+	 * kernel does not see it, but the sections of a stripped file still lead to it. A mapped
+	 * file needs no sections, so sections that cannot be read count as none. */
 	return file_notes_in_sections(&h, &limits, ret, NULL) == 1;
 }
 

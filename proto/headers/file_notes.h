@@ -26,8 +26,8 @@ int file_notes_in_segments(struct file_headers *h, const struct file_notes_limit
 int file_notes_in_sections(struct file_headers *h, const struct file_notes_limits *limits,
 			   struct build_id *ret, struct err *err);
 
-/* Finds the build id by which a host knows a file, in at most LIMIT_NOTE_HEADERS headers. 1 and
- * *ret; 0 when it has none; negative when it is no ELF file that could be mapped. */
+/* Finds the build id by which a host knows a file, in at most LIMIT_NOTE_HEADERS headers. Returns 1
+ * and *ret, 0 if there is none, or a negative code if it is no ELF file that could be mapped. */
 int file_notes_of_file(int fd, struct build_id *ret);
 
 /* Finds the build id in a file that holds nothing but notes, as the kernel shows its own and its

@@ -36,7 +36,7 @@ static void drop_odd_addresses(GENERAL_NAMES *names)
 			GENERAL_NAME_free(sk_GENERAL_NAME_delete(names, i));
 }
 
-/* Replaces libcrypto's, for all libraries of the program: see the header. */
+/* Replaces libcrypto's X509_get_ext_d2i() for all libraries of the program: see the header. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): its are other words. */
 __attribute__((visibility("default"))) void *X509_get_ext_d2i(const X509 *certificate, int nid,
 							      int *critical, int *index)

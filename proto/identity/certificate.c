@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Each text between BEGIN and END that says it is a certificate, whatever PEM_read_bio_X509() makes
- * of it: that one passes over what it cannot read. */
+/* Counts the BEGIN lines of certificates, because PEM_read_bio_X509() skips certificates that it
+ * cannot read. */
 static size_t count_begins(const char *pem)
 {
 	static const char begin[] = "-----BEGIN ";
@@ -28,7 +28,7 @@ static size_t count_begins(const char *pem)
 	return count;
 }
 
-/* Whether the text ends within a line that begins or ends a certificate. */
+/* Returns whether the text ends within a line that begins or ends a certificate. */
 static bool is_cut(const char *pem)
 {
 	static const char end[] = "-----END ", dashes[] = "-----";
@@ -42,7 +42,7 @@ static bool is_cut(const char *pem)
 		strcmp(line + len - (sizeof(dashes) - 1), dashes) != 0);
 }
 
-/* Adds them, as far as they parse; negative when memory is out. */
+/* Adds the certificates that parse. Returns a negative code when memory is out. */
 static int read_certificates(STACK_OF(X509) * list, const char *pem)
 {
 	BIO *bio = BIO_new_mem_buf(pem, -1);
@@ -56,7 +56,7 @@ static int read_certificates(STACK_OF(X509) * list, const char *pem)
 			break;
 		}
 	BIO_free(bio);
-	ERR_clear_error(); /* that there is no further one */
+	ERR_clear_error(); /* clears the error that says that there are no more */
 	return 0;
 }
 
@@ -89,7 +89,7 @@ int certificate_list_parse(STACK_OF(X509) * *ret, const char *pem, struct err *e
 	return 0;
 }
 
-/* Copies what the BIO has as text, and frees it. */
+/* Copies the content of the BIO as text, and frees the BIO. */
 static void take_text(BIO *bio, char *to, size_t len)
 {
 	int got = BIO_read(bio, to, (int)len - 1);
@@ -132,7 +132,7 @@ void certificate_date(const ASN1_TIME *time, char to[static CERTIFICATE_DATE_LEN
 		snprintf(to, CERTIFICATE_DATE_LEN, "no date");
 }
 
-/* One name as text; 0 for kinds that are not shown. */
+/* Writes one name as text. Returns 0 for kinds that are not shown. */
 static int name_text(const GENERAL_NAME *name, char *to, size_t len)
 {
 	int type;

@@ -11,7 +11,7 @@
 #include "certificate.h"
 #include "io.h"
 
-static const uint64_t LOOK_NS = UINT64_C(1000000000); /* between two looks */
+static const uint64_t LOOK_NS = UINT64_C(1000000000); /* pause between two checks */
 
 enum {
 	FILES = 3
@@ -52,7 +52,7 @@ static int read_pem(const char *path, char **ret, struct err *err)
 		       : 0;
 }
 
-/* Nobody is there to type a passphrase. */
+/* Refuses to give a passphrase, because nobody is there to type it. */
 static int no_passphrase(char *to _unused_, int len _unused_, int writes _unused_, void *asked)
 {
 	*(bool *)asked = true;

@@ -11,7 +11,7 @@
 #include "certificate.h"
 
 enum {
-	AUTH_LEVEL = 2, /* 112 bits: RSA of 2,048, no SHA-1; what Debian's TLS asks for as well */
+	AUTH_LEVEL = 2, /* 112 bits: RSA of 2,048, no SHA-1; Debian's TLS demands the same */
 	NAMES_LEN = 160,
 };
 
@@ -43,7 +43,7 @@ int trust_open(struct trust **ret, const char *ca, const char *name, struct err 
 	for (int i = 0; i < sk_X509_num(list); i++)
 		if (!X509_STORE_add_cert(t->store, sk_X509_value(list, i)))
 			return err_no_memory(err);
-	/* An intermediate CA in the file is as good as the one above it. */
+	/* An intermediate CA in the file is trusted like the one above it. */
 	X509_STORE_set_flags(t->store, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
 	*ret = TAKE_PTR(t);
 	return 0;

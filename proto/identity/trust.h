@@ -31,9 +31,9 @@ struct trust_shown {
 };
 
 /*
- * Checks a peer. host is the name or address that the leaf has to be for; NULL: any. Returns 0, and
- * in *ret_end (may be NULL) when that ends, in seconds since 1970; ERR_DENIED with the reason; or
- * ERR_DATA if it is no certificate.
+ * Checks a peer. host is the name or address that the leaf has to be for; NULL: any. Returns 0 and,
+ * in *ret_end unless it is NULL, the time until which this holds, in seconds since 1970; ERR_DENIED
+ * with the reason; or ERR_DATA if it is no certificate.
  */
 int trust_check(const struct trust *t, const struct trust_shown *shown, enum trust_use use,
 		const char *host, int64_t *ret_end, struct err *err) _must_check_;

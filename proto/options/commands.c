@@ -7,7 +7,7 @@
 #include "options_priv.h"
 #include "stdout_end.h"
 
-/* Names that an error may propose. */
+/* The most names that an error may propose. */
 #define COMMANDS_MAX 50
 
 static char help_word[] = "--help";
@@ -77,7 +77,7 @@ static void put_commands_help(const struct command_table *t, struct buf *out)
 		buf_printf(out, "%s\n", t->notes);
 }
 
-/* `words` are those behind the program's name. */
+/* Appends the completions. `words` are those behind the program's name. */
 static void put_completed(const struct command_table *t, char **words, size_t count,
 			  struct buf *out)
 {

@@ -11,13 +11,13 @@
 #include "io.h"
 #include "stdout_end.h"
 
-/* Bytes of the name of a variable: a prefix and the name of an option. */
+/* The most bytes of the name of a variable: a prefix and the name of an option. */
 #define VARIABLE_MAX 100
 
-/* Options of a command line are as many as the system lets a program have words. */
+/* The most values: a command line may have as many words as the system allows. */
 #define VALUES_MAX (1U << 20)
 
-/* Names of rows that an error may propose. */
+/* The most names of rows that an error may propose. */
 #define NAMES_MAX 100
 
 const char CONFIG_NO[] = "no";
@@ -30,7 +30,7 @@ static int add_config_value(struct config *c, const struct config_value *v, stru
 	return 0;
 }
 
-/* A row that a file may name. */
+/* Returns whether a file may name the row. */
 static bool is_key(const struct option_row *row)
 {
 	return row->name && row->kind != OPTION_KIND_HEADING && row->kind != OPTION_KIND_IGNORE;
@@ -53,7 +53,7 @@ const struct option_row *config_find_row(const struct option_usage *usage, const
 	return NULL;
 }
 
-/* The first value that somebody gave for a row; NULL: none. */
+/* Returns the first value that was given for a row, or NULL. */
 static const struct config_value *find_value(const struct config *c, const struct option_row *row,
 					     size_t offset)
 {
@@ -63,7 +63,7 @@ static const struct config_value *find_value(const struct config *c, const struc
 	return NULL;
 }
 
-/* Turns yes and no into an option that is given and one that is not: *ret_given. */
+/* Reads yes or no into *ret_given: whether the option is given. Returns false for other words. */
 static bool read_yes(const char *text, bool *ret_given)
 {
 	static const char *const words[] = {"yes", "no", "true", "false", "on", "off", "1", "0"};
@@ -76,7 +76,7 @@ static bool read_yes(const char *text, bool *ret_given)
 	return false;
 }
 
-/* Adds what a file or a variable says of a row, unless a higher source names it. */
+/* Adds the value of a row from a file or a variable, unless a higher source has one. */
 static int add_value(struct config *c, const struct option_row *row, size_t offset,
 		     const char *text, enum config_source source, uint32_t line, struct err *err)
 {
@@ -103,7 +103,7 @@ static int add_value(struct config *c, const struct option_row *row, size_t offs
 
 /* --- the environment ------------------------------------------------------------------------- */
 
-/* RAWSTACK_MOLE_STORE_BYTES */
+/* Returns the name of a row's variable, such as RAWSTACK_MOLE_STORE_BYTES. */
 static const char *name_variable(const char *prefix, const struct option_row *row,
 				 char ret[static VARIABLE_MAX])
 {
@@ -116,7 +116,8 @@ static const char *name_variable(const char *prefix, const struct option_row *ro
 	return ret;
 }
 
-/* A variable that no option has is a slip, but for more options of a unit: PREFIX_OPTIONS. */
+/* Refuses a variable that no option has, because it is a slip. PREFIX_OPTIONS is allowed: units
+ * pass further options in it. */
 static int check_variables(const struct option_usage *usage, struct err *err)
 {
 	const char *const prefix = usage->config->prefix;
@@ -204,7 +205,7 @@ static int read_line(const struct option_usage *usage, struct config *c, char **
 	return add_value(c, row, offset, line.value, CONFIG_FILE, line_number, err);
 }
 
-/* A byte that no line of text has. */
+/* Returns a byte that no line of text has, or NULL. */
 static const char *find_control(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -263,7 +264,7 @@ static int store_value(const struct option_usage *usage, const struct config *c,
 	return rc;
 }
 
-/* An option of the command line. ctx: the struct config. */
+/* Takes an option of the command line. ctx is the struct config. */
 static int take_config_option(void *ctx, const struct option_row *row, size_t offset,
 			      const char *option _unused_, const char *argument, struct err *err)
 {
@@ -342,7 +343,7 @@ int config_answer(const struct config *c, const struct option_usage *usage, cons
 	return 1;
 }
 
-/* Whether both have the same values for a row. */
+/* Returns whether both have the same values for a row. */
 static bool says_the_same(const struct config *a, const struct config *b,
 			  const struct option_row *row, size_t offset)
 {

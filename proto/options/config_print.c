@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --print-config says: a file that gives the same again. */
+/* The output of --print-config: a file that gives the same configuration again. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "config_priv.h"
 
-/* Where the comments begin that say where a value is from. */
+/* The column of the comments that name the source of a value. */
 #define SOURCE_COLUMN 40
 
 static uint64_t load_number(const struct option_row *row, const void *at)
@@ -26,7 +26,7 @@ static uint64_t load_number(const struct option_row *row, const void *at)
 	return n;
 }
 
-/* 10G, 1500 */
+/* Appends a number of bytes, such as 10G or 1500. */
 static void put_bytes(struct buf *out, uint64_t n)
 {
 	static const char suffixes[] = "KMG";
@@ -41,7 +41,7 @@ static void put_bytes(struct buf *out, uint64_t n)
 		buf_printf(out, "%c", suffixes[power - 1]);
 }
 
-/* Appends what a row has from the program itself. False: it has nothing that can be written. */
+/* Appends the program's own value of a row. Returns false if it has none that can be written. */
 static bool put_default(struct buf *out, const struct option_row *row, const void *at)
 {
 	const char *text;
@@ -89,7 +89,7 @@ static void put_source(struct buf *out, size_t line_start, const struct config *
 		buf_str(out, v->source == CONFIG_ENVIRONMENT ? "environment\n" : "command line\n");
 }
 
-/* Whether a later value is for the same row as this one. */
+/* Returns whether a later value is for the same row. */
 static bool is_given_again(const struct config *c, size_t i)
 {
 	for (size_t j = i + 1; j < c->count; j++)
@@ -99,7 +99,7 @@ static bool is_given_again(const struct config *c, size_t i)
 	return false;
 }
 
-/* One line for each value; a comment when nobody gave one. */
+/* Appends one line for each value, or a comment if none was given. */
 static void put_values(struct buf *out, const struct config *c, const struct option_row *row,
 		       size_t offset, const void *from)
 {
@@ -111,7 +111,7 @@ static void put_values(struct buf *out, const struct config *c, const struct opt
 
 		if (v->row != row || v->offset != offset)
 			continue;
-		/* Of several on a command line the last counts. */
+		/* Of several values on a command line the last counts. */
 		if (!config_may_repeat(row) && is_given_again(c, i))
 			continue;
 		given++;

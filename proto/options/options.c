@@ -9,7 +9,8 @@
 #include "options_priv.h"
 #include "stdout_end.h"
 
-/* An option as errors name it: two dashes and the longest name, or a dash and a letter. */
+/* The most bytes of an option's name in errors: two dashes and the longest name, or a dash and a
+ * letter. */
 #define OPTION_NAME_MAX 40
 
 struct command_line {
@@ -149,7 +150,7 @@ int option_store(const struct option_row *row, const char *option, void *base, c
 
 /* --- words of the command line --------------------------------------------------------------- */
 
-/* Prints the help or the version if the row asks for it: 1 if it did, else 0. */
+/* Prints the help or the version if the row asks for it. Returns 1 if it did, else 0. */
 static int print_asked(const struct command_line *c, const struct option_row *row, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(OPTIONS_HELP_MAX);
@@ -166,7 +167,8 @@ static int print_asked(const struct command_line *c, const struct option_row *ro
 	return 1;
 }
 
-/* A word `--name` or `--name=argument` at argv[at]; *ret_words is how many the option takes. */
+/* Parses a word `--name` or `--name=argument` at argv[at]; *ret_words is how many words the option
+ * takes. */
 static int parse_long(const struct command_line *c, int at, int *ret_words)
 {
 	const char *word = c->argv[at], *name = word + 2, *equals = strchr(name, '=');
@@ -199,7 +201,7 @@ static int parse_long(const struct command_line *c, int at, int *ret_words)
 	return c->take(c->ctx, row, offset, option, argument, c->err);
 }
 
-/* A word `-abc`, `-n5`, or `-n` in front of `5`. */
+/* Parses a word `-abc`, `-n5`, or `-n` in front of `5`. */
 static int parse_letters(const struct command_line *c, int at, int *ret_words)
 {
 	*ret_words = 1;
@@ -275,7 +277,7 @@ int option_read_line(const struct option_usage *usage, int argc, char **argv, op
 	return check_operands(usage, argv + first, (size_t)(argc - first), err);
 }
 
-/* ctx: the struct that the rows describe. */
+/* Stores an option. ctx is the struct that the rows describe. */
 static int store_taken(void *ctx, const struct option_row *row, size_t offset, const char *option,
 		       const char *argument, struct err *err)
 {

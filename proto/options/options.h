@@ -61,7 +61,7 @@ struct option_row {
 	const struct option_row *rows; /* of OPTION_KIND_ROWS */
 	option_set_fn *set;
 	uint64_t min, max, unit;
-	const char *variable;        /* holds the option of every program; NULL: see config.h */
+	const char *variable; /* variable that all programs read for it; NULL: see config.h */
 	size_t offset, count_offset; /* in the struct that is filled */
 	enum option_kind kind;
 	char letter;      /* 0: none */

@@ -28,7 +28,7 @@ static void put_processes(struct buf *out, const char *begin)
 		closedir(d);
 }
 
-/* Appends what may be the argument of a row. */
+/* Appends the completions of a row's argument. */
 static void put_argument(struct buf *out, const struct option_row *row, const char *begin)
 {
 	put_words(out, row->words, begin);
@@ -38,7 +38,7 @@ static void put_argument(struct buf *out, const struct option_row *row, const ch
 		buf_str(out, OPTIONS_FILES "\n");
 }
 
-/* The first line of help is what fits beside a name. */
+/* Appends a name and the first part of its help, which fits beside it. */
 static void put_name(struct buf *out, const char *dashes, const char *name, size_t name_len,
 		     const struct option_row *row)
 {
@@ -72,7 +72,7 @@ static void put_completed_names(struct buf *out, const struct option_usage *usag
 		put_row_names(out, common[i], begin);
 }
 
-/* The row whose argument the word behind `word` is; NULL: none. */
+/* Returns the row whose argument follows `word`, or NULL. */
 static const struct option_row *find_waiting(const struct option_usage *usage, const char *word)
 {
 	const struct option_row *row = NULL;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of --help: what terminals of 80 columns show without a break. */
+/* The text of --help, for terminals of 80 columns. */
 #include <string.h>
 
 #include "options_priv.h"
 
 enum {
 	WIDTH = 80,
-	INDENT = 2,       /* of names of options */
-	NAMES_WIDTH = 24, /* at most in front of the help; longer names have a line of their own */
+	INDENT = 2,       /* columns in front of names of options */
+	NAMES_WIDTH = 24, /* the most in front of the help; longer names have a line of their own */
 };
 
 static void put_blanks(struct buf *out, size_t count)
@@ -55,7 +55,7 @@ static void put_text(struct buf *out, const char *text, size_t column, size_t in
 	}
 }
 
-/* "-n, --rows N" */
+/* Appends the names of an option, such as "-n, --rows N". */
 static void put_help_names(struct buf *out, const struct option_row *row)
 {
 	if (row->letter)

@@ -3,11 +3,11 @@
 
 #include "options_priv.h"
 
-/* Longer words are nobody's slip of a finger in a name. */
+/* Longer words are no mistyped names. */
 #define NEAREST_LEN_MAX 40
 
-/* Edits that make one of the other: letters inserted, deleted, replaced, or two neighbours
- * exchanged (Damerau's distance, of which no letter is edited twice). Both have at most
+/* Counts the edits that turn one word into the other: letters inserted, deleted, replaced, or two
+ * neighbours exchanged (Damerau's distance, in which no letter is edited twice). Both have at most
  * NEAREST_LEN_MAX letters. */
 static size_t count_edits(const char *a, size_t a_len, const char *b, size_t b_len)
 {
@@ -53,7 +53,7 @@ const char *option_nearest(const char *word, const char *const *names, size_t co
 
 		if (name_len > NEAREST_LEN_MAX)
 			continue;
-		/* The beginning of a name is near to it. */
+		/* The beginning of a name is near to the name. */
 		edits = len > 1 && strncmp(word, names[i], len) == 0
 				? len < name_len
 				: count_edits(word, len, names[i], name_len);

@@ -29,23 +29,23 @@ void option_walk_init(struct option_walk *w, const struct option_usage *usage);
  * option_walk. */
 const struct option_row *option_walk_next(struct option_walk *w, size_t *ret_offset);
 
-/* What programs have besides their own rows: --help; --version and the options of a file where the
+/* Rows that programs have besides their own: --help; and --version and the options of a file if the
  * usage has them. */
 extern const struct option_row option_row_help, option_row_version;
 extern const struct option_row option_row_config, option_row_check, option_row_print;
 
-/* The rows of `usage` that no table of its own has, ending in NULL. */
+/* Returns those of these rows that `usage` has, ended by NULL. */
 #define OPTION_COMMON_ROWS 5
 void option_common_rows(const struct option_usage *usage,
 			const struct option_row *ret[static OPTION_COMMON_ROWS + 1]);
 
-/* Stores an argument for a row in the struct at `base` that the row is for; `option` is what errors
- * call it. 0, or a negative code. */
+/* Stores an argument in the struct at `base` that the row describes. Errors name the option as
+ * `option`. Returns 0 or a negative code. */
 int option_store(const struct option_row *row, const char *option, void *base, const char *argument,
 		 struct err *err) _must_check_;
 
-/* Takes an option of a command line, with its argument (NULL: none). `option` is its name with
- * dashes. 0, or a negative code. */
+/* Takes an option of a command line, with its argument or NULL. `option` is its name with dashes.
+ * Returns 0 or a negative code. */
 typedef int option_take_fn(void *ctx, const struct option_row *row, size_t offset,
 			   const char *option, const char *argument, struct err *err);
 
@@ -53,7 +53,7 @@ typedef int option_take_fn(void *ctx, const struct option_row *row, size_t offse
 int option_read_line(const struct option_usage *usage, int argc, char **argv, option_take_fn *take,
 		     void *ctx, struct operands *ret, struct err *err) _must_check_;
 
-/* The name among `count` that somebody meant who wrote `word`; NULL: none is like it. */
+/* Returns the name, of `count`, that is most like the mistyped `word`, or NULL if none is. */
 const char *option_nearest(const char *word, const char *const *names, size_t count);
 
 /* Find the row of a letter, or of the beginning of a long name. NULL if there is none, or if

@@ -37,9 +37,9 @@ struct firefox_writer {
 	struct text_out *out;
 	uint32_t value;
 	struct intern strings, sources, modules, funcs, frames, stacks;
-	uint32_t *stack_of; /* for each stack of the profile; NO_ROW until it is known */
+	uint32_t *stack_of; /* by stack of the profile; NO_ROW: not made yet */
 	struct frames walk;
-	bool failed, no_memory; /* a table is full; it is full because memory was out */
+	bool failed, no_memory; /* `failed`: a table is full; `no_memory`: because memory was out */
 };
 
 /* Fills the tables. Returns ERR_MEMORY or ERR_LIMIT. */

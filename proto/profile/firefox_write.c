@@ -238,7 +238,7 @@ static void write_meta(struct firefox_writer *w, const char *title)
 	json_close(out, '}');
 }
 
-/* Breakpad's form of a build id: the first 16 bytes as a GUID, whose first three fields are
+/* Writes Breakpad's form of a build id: the first 16 bytes as a GUID, whose first three fields are
  * little-endian, in upper case, and an age of 0. */
 static void breakpad_id(struct profile_text hex, char ret[34])
 {
@@ -344,7 +344,7 @@ static int write_firefox_samples(struct firefox_writer *w, const struct thread_g
 	return 0;
 }
 
-/* Thread ids are text in this format, and every track needs its own. */
+/* Writes a thread id, which is text in this format. Every track needs an id of its own. */
 static void write_id(struct buf *out, const char *key, int64_t id, size_t number)
 {
 	char text[32];

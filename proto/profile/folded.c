@@ -14,7 +14,7 @@ struct line {
 	int64_t weight;
 };
 
-/* "a;b;c 12"; a name may hold blanks, so the weight is what follows the last one. */
+/* Parses a line "a;b;c 12". A name may contain blanks, so the weight is behind the last one. */
 static bool parse_folded_line(struct profile_text t, struct line *ret)
 {
 	size_t end = t.len, digits;
@@ -100,7 +100,7 @@ static struct call parse_call(struct profile *p, struct profile_text t)
 }
 
 struct stack {
-	uint32_t locations[LIMIT_PROFILE_STACK]; /* root first, then turned */
+	uint32_t locations[LIMIT_PROFILE_STACK]; /* root first; reversed at the end */
 	size_t count;
 	struct profile_line
 		lines[LIMIT_INLINE_DEPTH + 1]; /* of the last location, outermost first */
@@ -206,7 +206,7 @@ int folded_read(const void *text, size_t len, struct profile *p, struct err *err
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* A semicolon in a name would make two frames of it. */
+/* Appends a name without semicolons, which would make two frames of it. */
 static void append_folded_name(struct buf *to, struct profile_text t)
 {
 	size_t at = to->len;

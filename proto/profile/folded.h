@@ -25,8 +25,8 @@ bool folded_is(const void *text, size_t len);
 int folded_read_view(struct file_view *text, struct profile *p, struct err *err) _must_check_;
 int folded_read(const void *text, size_t len, struct profile *p, struct err *err) _must_check_;
 
-/* Writes value number `value` of each stack, with the samples of equal stacks added up, in order of
- * first sight; those that are not above 0 are left out. `marks` adds _[k], _[i] and _[j]. */
+/* Writes value number `value` of each stack, with equal stacks added up, in order of first sight.
+ * Stacks whose value is not above 0 are left out. `marks` adds _[k], _[i] and _[j]. */
 int folded_write(const struct profile *p, uint32_t value, bool marks, struct text_out *out,
 		 struct err *err) _must_check_;
 

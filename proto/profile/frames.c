@@ -14,7 +14,7 @@ void frames_done(struct frames *f)
 	buf_done(&f->name);
 }
 
-/* "<path>+0x<address>", or "[0x<address>]" without a module. */
+/* Returns "<path>+0x<address>", or "[0x<address>]" without a module. */
 static struct profile_text frame_placeholder(struct frames *f, const struct frame *frame)
 {
 	buf_reset(&f->name);

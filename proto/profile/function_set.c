@@ -8,10 +8,10 @@
 /* The key of a function, compared as bytes. */
 struct key {
 	uint32_t name;
-	uint32_t file;   /* PROFILE_NONE: it is at home in a module */
-	uint32_t base;   /* module with that base name, the first; PROFILE_NONE: no module */
-	uint32_t module; /* row, if others of its build have the same name; else PROFILE_NONE */
-	uint64_t start;  /* of such a one */
+	uint32_t file;   /* PROFILE_NONE: the function belongs to a module */
+	uint32_t base;   /* the first module with that base name; PROFILE_NONE: no module */
+	uint32_t module; /* row, if the build has several of that name; else PROFILE_NONE */
+	uint64_t start;  /* of the function, if `module` is set */
 };
 
 struct pair {
@@ -20,7 +20,7 @@ struct pair {
 
 #define SEVERAL UINT64_MAX
 
-/* Numbers that keys have, or SEVERAL once they were given two. */
+/* A number for each key, or SEVERAL for a key that was given two. */
 struct ones {
 	struct intern keys;
 	uint64_t *values;
@@ -65,7 +65,7 @@ static bool give_value(struct ones *o, struct pair key, uint64_t value)
 	return true;
 }
 
-/* Also SEVERAL if there is none. */
+/* Returns the value of a key, or SEVERAL if it has none. */
 static uint64_t value_of(const struct ones *o, struct pair key)
 {
 	uint32_t id = intern_find(&o->keys, &key, sizeof(key));

@@ -19,7 +19,7 @@ bool gzip_is(const void *p, size_t len)
 	return len >= 2 && b[0] == 0x1f && b[1] == 0x8b;
 }
 
-/* ISA-L inflates in a third of zlib's time; it counts in 32 bits. */
+/* Uses ISA-L, which inflates in a third of zlib's time and counts in 32 bits. */
 int gzip_inflate(const void *p, size_t len, struct buf *out, struct err *err)
 {
 	_cleanup_(freep) struct inflate_state *s = malloc(sizeof(*s));

@@ -65,7 +65,7 @@ static void write_frame(const struct profile *p, const struct frame *f, struct b
 	json_close(out, '}');
 }
 
-/* Frames come root first: each is written behind the others, and the pieces are turned. */
+/* The frames of a stack as text, in pieces. They come root first and are written in reverse. */
 struct pieces {
 	struct buf text;
 	size_t *starts;
@@ -89,7 +89,7 @@ static bool write_stack(struct frames *walk, uint32_t stack, struct pieces *s, s
 	while (frames_next(walk, &f)) {
 		if (!GROW(s->starts, &s->cap, s->count + 1, TEXT_OUT_MAX))
 			return false;
-		buf_u8(&s->text, ' '); /* nothing that a comma would follow */
+		buf_u8(&s->text, ' '); /* a byte after which json.c writes no comma */
 		s->starts[s->count++] = s->text.len;
 		write_frame(walk->p, &f, &s->text);
 	}

@@ -76,7 +76,7 @@ struct attribute {
 	int64_t num;
 };
 
-/* Strings that the profile does not have, behind its own. */
+/* Strings that the profile does not have; they follow its own. */
 static const char *const own_strings[] = {
 	"thread.name",
 	"process.pid",
@@ -94,7 +94,7 @@ enum {
 struct writer {
 	const struct profile *p;
 	struct text_out *to;
-	struct intern attributes; /* struct attribute; number - 1 */
+	struct intern attributes; /* keys are struct attribute; number = id + 1 */
 	struct buf row, inner, text;
 	struct buf profile; /* one Profile, whose length stands before it */
 	bool full;
@@ -128,7 +128,7 @@ static size_t uleb_len(uint64_t v)
 	return n;
 }
 
-/* The head of a message of len bytes that follows. */
+/* Writes the head of a message of len bytes. */
 static void put_head(struct buf *b, uint32_t field, size_t len)
 {
 	protobuf_put_tag(b, field, WIRE_BYTES);
@@ -137,7 +137,7 @@ static void put_head(struct buf *b, uint32_t field, size_t len)
 
 static size_t head_len(size_t len)
 {
-	return 1 + uleb_len(len); /* fields up to 15 */
+	return 1 + uleb_len(len); /* the tags of fields up to 15 have one byte */
 }
 
 /* --- the dictionary -------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ static uint32_t build_id_attribute(struct writer *w, uint32_t build_id)
 		w, (struct attribute){.key = own_string(w, OWN_BUILD_ID), .text = build_id});
 }
 
-/* Rows of the dictionary go to w->row; w->row is appended to `dictionary` as one field. */
+/* put_...() write a row to w->row, which is then appended to the dictionary as one field. */
 static void put_mapping(struct writer *w, uint32_t i)
 {
 	const struct profile_module *m = &w->p->modules[i];
@@ -238,7 +238,7 @@ static void put_attribute(struct writer *w, uint32_t i)
 
 		utf8_append(&w->text, t.p, t.len);
 		put_buf(&w->inner, ANY_STRING, &w->text);
-	} else { /* a oneof is there although it is 0 */
+	} else { /* a member of a oneof is written even if it is 0 */
 		protobuf_put_tag(&w->inner, ANY_INT, WIRE_VARINT);
 		buf_uleb(&w->inner, (uint64_t)a.num);
 	}
@@ -248,8 +248,8 @@ static void put_attribute(struct writer *w, uint32_t i)
 
 typedef void put_fn(struct writer *w, uint32_t i);
 
-/* A table: an empty row, then ours. The dictionary's messages are written one by one: equal fields
- * of one message may stand in several pieces, which parsers join. */
+/* Writes a table: an empty row, then ours. Each row is written as a dictionary message of its own;
+ * parsers join equal fields that come in several pieces. */
 static int write_table(struct writer *w, uint32_t field, size_t count, put_fn *put, struct err *err)
 {
 	for (size_t i = 0; i <= count; i++) {
@@ -335,7 +335,7 @@ static void put_sample(struct writer *w, uint32_t sample, int64_t value)
 static int make_profile(struct writer *w, uint32_t value, struct err *err)
 {
 	const struct profile *p = w->p;
-	/* a name of 16 bytes that no other profile of this message has */
+	/* an id of 16 bytes that no other profile of this message has */
 	uint64_t id[2] = {(uint64_t)p->time_ns + 1, value};
 
 	put_otlp_value_type(&w->inner, p->value_types[value]);
@@ -361,7 +361,7 @@ static int make_profile(struct writer *w, uint32_t value, struct err *err)
 	return 0;
 }
 
-/* ProfilesData > ResourceProfiles > ScopeProfiles > Profile */
+/* Writes ProfilesData > ResourceProfiles > ScopeProfiles > Profile. */
 static int write_profile(struct writer *w, uint32_t value, struct err *err)
 {
 	static const char name[] = "rawstack";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.data: the file around the events. Their order is perf_records.c's, their meaning
- * perf_events.c's. */
+/* perf.data: the file around the events. perf_records.c puts them in order, perf_events.c applies
+ * them. */
 #include "perf_data.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "perf_data_priv.h"
 #include "perf_expand.h"
 
-/* Kinds of events in a perf.data file, and their ids: one for each CPU. */
+/* The most kinds of events in a perf.data file, and of their ids, one for each CPU. */
 #define LIMIT_PERF_ATTRS LIMIT(4096)
 #define LIMIT_PERF_IDS   LIMIT(1048576)
 
@@ -27,13 +27,13 @@ enum {
 
 #define FILE_HEADER_LEN 104
 #define PIPE_HEADER_LEN 16
-/* perf_event_attr up to the flags; its later fields say nothing that is needed */
+/* perf_event_attr up to the flags; the later fields are not needed */
 #define ATTR_LEN_MIN    48
 #define ATTR_FREQ       (1u << 10)
 #define ATTR_ID_ALL     (1u << 18)
 #define ATTR_BUILD_ID   (UINT64_C(1) << 34)
 
-/* A build id record with this misc bit says how long its id is; others have 20 bytes. */
+/* A build id record with this misc bit contains the length of its id; in others it has 20 bytes. */
 #define MISC_BUILD_ID_SIZE (1u << 15)
 #define BUILD_ID_MAX       20
 
@@ -80,7 +80,7 @@ static int perf_data_damaged(struct perf_reader *r, const char *what)
 
 /* --- what was recorded ----------------------------------------------------------------------- */
 
-/* The usual names; other events have one when perf wrote descriptions. */
+/* Returns the usual name of an event; other events have one only if perf wrote descriptions. */
 static const char *attr_name(const struct perf_attr *a)
 {
 	static const char *const software[] = {
@@ -135,7 +135,7 @@ static int add_attr(struct perf_reader *r, struct bytes in)
 	return 0;
 }
 
-/* Event ids of attribute number `attr`. */
+/* Adds the event ids of attribute number `attr`. */
 static int add_ids(struct perf_reader *r, struct bytes in, uint32_t attr)
 {
 	while (in.left) {
@@ -248,7 +248,7 @@ static uint32_t read_text(struct perf_reader *r, struct bytes *in)
 	return p ? profile_string(r->p, p, strnlen((const char *)p, len)) : 0;
 }
 
-/* Names as the user gave them; they stand in the order of the attributes. */
+/* Reads the names that the user gave the events, which are in the order of the attributes. */
 static int read_event_names(struct perf_reader *r, struct bytes in)
 {
 	uint32_t count = bytes_u32(&in), attr_len = bytes_u32(&in);
@@ -371,7 +371,7 @@ static int read_perf_header(struct perf_reader *r, struct bytes file, struct byt
 	if (in.failed || len < FILE_HEADER_LEN || !perf_part(file, attrs_off, attrs_len, &attrs))
 		return perf_data_damaged(r, "header");
 	TRY(read_attrs(r, file, attrs, attr_len));
-	/* perf writes the length when it ends: 0 says that it was killed */
+	/* perf writes the length at its end; 0 means that perf was killed */
 	if (!data_len && off <= file.left)
 		return perf_part(file, off, file.left - off, data) ? 0
 								   : perf_data_damaged(r, "header");

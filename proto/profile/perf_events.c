@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.data: what each record means. Layouts: linux/perf_event.h, enum perf_event_type. */
+/* perf.data: applies each record. Layouts: linux/perf_event.h, enum perf_event_type. */
 #include <inttypes.h>
 #include <linux/perf_event.h>
 
@@ -39,7 +39,7 @@ bool perf_reader_build_id(struct perf_reader *r, const char *path, size_t path_l
 
 #define OBJECT_ID_LEN 20
 
-/* The number of an object; PROFILE_NONE when there are too many. */
+/* Returns the number of an object, or PROFILE_NONE when there are too many. */
 static uint32_t object_of(struct perf_reader *r, const char *path, size_t path_len,
 			  const uint8_t *id, uint32_t id_len)
 {
@@ -84,7 +84,7 @@ static uint32_t path_string(struct perf_reader *r, uint32_t kind, const char *pa
 		const char *slash = memrchr(path, '/', len);
 		size_t skip = slash ? (size_t)(slash + 1 - path) : 0;
 
-		/* perf writes [name] when it has no path */
+		/* perf writes [name] for a module without a path */
 		if (len - skip >= 2 && path[skip] == '[' && path[len - 1] == ']') {
 			skip++;
 			len--;
@@ -131,8 +131,7 @@ static uint32_t kind_of_mapping(int32_t pid, const char *path, size_t len)
 				       starts_with(path, len, "[guest.kernel.kallsyms")
 			       ? PERF_MAP_KERNEL
 			       : PERF_MAP_KERNEL_MODULE;
-	/* Returns whether a name is that of memory without a file: "//anon", "/anon_hugepage",
-	 * "[heap]", "[stack]". */
+	/* Memory without a file: "//anon", "/anon_hugepage", "[heap]", "[stack]". */
 	if (!len || starts_with(path, len, "//anon") || starts_with(path, len, "/anon_hugepage") ||
 	    (path[0] == '[' && !starts_with(path, len, "[vdso]")))
 		return PERF_MAP_ANONYMOUS;
@@ -158,8 +157,8 @@ static int apply_mmap(struct perf_reader *r, uint16_t misc, struct bytes *e, boo
 		const uint8_t *inode = bytes_take(e, 24);
 
 		bytes_skip(e, 8); /* protection, flags */
-		/* The kernel leaves the bit set even for an event that did not ask for it, once
-		 * another did; then device and inode are there all the same. */
+		/* If another event asked for build ids, the kernel sets the bit for this one too,
+		 * although it still writes device and inode. */
 		if (inode && r->asked_build_ids && (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) &&
 		    inode[0] <= OBJECT_ID_LEN) {
 			id_len = inode[0];
@@ -187,7 +186,7 @@ static int apply_mmap(struct perf_reader *r, uint16_t misc, struct bytes *e, boo
 		map.base = start;
 	else
 		map.base = start - file_off;
-	if (map.kind == PERF_MAP_KERNEL) /* "[kernel.kallsyms]_text" */
+	if (map.kind == PERF_MAP_KERNEL) /* the path is "[kernel.kallsyms]_text" */
 		path_len = sizeof(kernel) - 1;
 	map.object = object_of(r, path, path_len, id, id_len);
 	if (map.object == PROFILE_NONE || !perf_maps_add(&r->maps, pid, &map))
@@ -195,7 +194,7 @@ static int apply_mmap(struct perf_reader *r, uint16_t misc, struct bytes *e, boo
 	return 0;
 }
 
-/* Code that the kernel made or loaded after the start: BPF programs, trampolines. */
+/* Applies code that the kernel made or loaded after the start: BPF programs, trampolines. */
 static int apply_ksymbol(struct perf_reader *r, struct bytes *e)
 {
 	uint64_t addr = bytes_u64(e);
@@ -205,7 +204,7 @@ static int apply_ksymbol(struct perf_reader *r, struct bytes *e)
 	const char *name;
 	size_t name_len;
 
-	bytes_skip(e, 2); /* what made it */
+	bytes_skip(e, 2); /* the kind of code */
 	flags = bytes_u16(e);
 	name = bytes_cstr(e, &name_len);
 	if (!name)
@@ -305,7 +304,7 @@ static void skip_read(struct bytes *e, uint64_t format)
 		bytes_skip(e, count * each * 8);
 }
 
-/* The fields come in this order; those behind the call chain are not needed. */
+/* Parses a sample, whose fields come in this order. Those behind the call chain are not needed. */
 static bool parse_sample(struct bytes *e, const struct perf_attr *a, struct sample *s)
 {
 	uint64_t t = a->sample_type, count;
@@ -360,7 +359,7 @@ static uint32_t reason_location(struct perf_reader *r, const char *reason)
 	return named_location(r, PROFILE_NONE, profile_cstr(r->p, reason), false);
 }
 
-/* `back` is 1 for callers: the address is of the call. */
+/* Returns the location of a pc. `back` is 1 for callers, whose location is that of the call. */
 static uint32_t location_of(struct perf_reader *r, int32_t pid, uint64_t pc, unsigned int back)
 {
 	const struct perf_map *map = perf_maps_find(&r->maps, pid, pc - back);
@@ -393,7 +392,7 @@ static uint32_t location_of(struct perf_reader *r, int32_t pid, uint64_t pc, uns
 				    });
 }
 
-/* Fills r->stack, leaf first; returns the number of locations. */
+/* Fills r->stack, leaf first, and returns the number of locations. */
 static size_t unfold_stack(struct perf_reader *r, struct sample *s, uint16_t misc)
 {
 	bool kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
@@ -403,7 +402,7 @@ static size_t unfold_stack(struct perf_reader *r, struct sample *s, uint16_t mis
 	while (s->chain.left && count < LIMIT_PROFILE_STACK) {
 		uint64_t pc = bytes_u64(&s->chain);
 
-		if (pc >= PERF_CONTEXT_MAX) { /* a mark: the rest is of another world */
+		if (pc >= PERF_CONTEXT_MAX) { /* a mark: the rest is of another context */
 			kernel = pc == PERF_CONTEXT_KERNEL;
 			skip = !kernel && pc != PERF_CONTEXT_USER;
 			leaf = true;

@@ -6,14 +6,14 @@
 
 #include "perf_record.h"
 
-/* Taken out of the stream at a time. */
+/* Bytes that are expanded at a time. */
 #define CHUNK ((size_t)131072)
 
 struct expander {
 	ZSTD_DStream *zstd;
 	struct buf *out;
-	struct buf rest; /* expanded, and not a whole record yet: at most one, and a chunk */
-	size_t max;      /* most bytes of output in all */
+	struct buf rest; /* expanded, but no whole record yet: at most a record and a chunk */
+	size_t max;      /* the most bytes that may be expanded */
 	size_t made;
 };
 
@@ -23,7 +23,7 @@ static void expander_done(struct expander *x)
 	buf_done(&x->rest);
 }
 
-/* The next record of the data, whole; false at the end, or where none is. */
+/* Takes the next whole record of the data. Returns false at the end, or if there is no record. */
 static bool next_record(struct bytes *data, uint32_t *type, struct bytes *record)
 {
 	struct bytes in = *data;
@@ -38,7 +38,7 @@ static bool next_record(struct bytes *data, uint32_t *type, struct bytes *record
 	return true;
 }
 
-/* Adds to a record the bytes behind it that are not a record. */
+/* Extends a record by the bytes behind it that are not a record. */
 static bool take_behind(struct bytes *data, uint32_t type, struct bytes *record)
 {
 	struct bytes body = *record;
@@ -66,7 +66,7 @@ bool perf_expand_is_needed(struct bytes data)
 	return false;
 }
 
-/* The piece of the stream that a record holds; false: it is damaged. */
+/* Finds the piece of the stream that a record holds. Returns false if it is damaged. */
 static bool piece_of(uint32_t type, struct bytes record, struct bytes *ret)
 {
 	uint64_t len;
@@ -75,29 +75,31 @@ static bool piece_of(uint32_t type, struct bytes record, struct bytes *ret)
 	*ret = record;
 	if (type == RECORD_COMPRESSED)
 		return true;
-	/* Padded to whole words; the length stands first. */
+	/* The piece is padded to whole words; its length comes first. */
 	len = bytes_u64(&record);
 	return !record.failed && perf_part(record, 0, len, ret);
 }
 
-/* Whole records go out; the rest of one waits for the next piece. False: it is no record. */
+/* Appends the whole records to the output; the rest waits for the next piece. Returns false if the
+ * bytes are no record. */
 static bool give_whole(struct expander *x)
 {
 	struct bytes in = bytes_of(x->rest.p, x->rest.len), record;
 	uint32_t type = 0;
 	size_t done = 0;
 
-	/* perf compresses what the kernel recorded: nothing in a stream expands again. */
+	/* perf compresses only what the kernel recorded, so a stream has no compressed records in
+	 * it. */
 	while (next_record(&in, &type, &record) && type < RECORD_HEADER_ATTR)
 		done += record.left;
 	buf_append(x->out, x->rest.p, done);
 	memmove(x->rest.p, x->rest.p + done, x->rest.len - done);
 	x->rest.len -= done;
-	/* A record has at most 64 KiB, so a longer rest does not begin with one. */
+	/* A record has at most 64 KiB, so a longer rest does not begin with a record. */
 	return type < RECORD_HEADER_ATTR && x->rest.len <= UINT16_MAX;
 }
 
-/* Expands one piece: 1, 0 if the stream is damaged, or negative. */
+/* Expands one piece. Returns 1, 0 if the stream is damaged, or an error. */
 static int expand_piece(struct expander *x, struct bytes piece, struct err *err)
 {
 	ZSTD_inBuffer in = {piece.p, piece.left, 0};

@@ -5,7 +5,7 @@
 
 #include "limits.h"
 
-/* Mappings of all processes of a perf.data file together. */
+/* The most mappings of all processes of a perf.data file together. */
 #define LIMIT_PERF_MAPPINGS LIMIT(16777216)
 
 void perf_maps_init(struct perf_maps *m)
@@ -35,7 +35,7 @@ static struct perf_space *space_of(struct perf_maps *m, int32_t pid)
 	bool fresh;
 	uint32_t id;
 
-	/* Room first: whatever has a number has a space. */
+	/* Makes room first, so that every number has a space. */
 	if (!GROW(m->spaces, &m->spaces_cap, m->pids.count + 1, LIMIT_PERF_PIDS + 1))
 		return NULL;
 	id = intern_add(&m->pids, &pid, sizeof(pid), &fresh);
@@ -46,7 +46,7 @@ static struct perf_space *space_of(struct perf_maps *m, int32_t pid)
 	return &m->spaces[id];
 }
 
-/* Number of the first mapping that ends behind pc. */
+/* Returns the index of the first mapping that ends behind pc. */
 static size_t map_position(const struct perf_space *s, uint64_t pc)
 {
 	size_t low = 0, high = s->count;
@@ -62,7 +62,7 @@ static size_t map_position(const struct perf_space *s, uint64_t pc)
 	return low;
 }
 
-/* Puts `with` (0 to 3 mappings) in place of `count` mappings at `at`. */
+/* Replaces `count` mappings at `at` by `with` (0 to 3 mappings). */
 static bool replace_maps(struct perf_maps *m, struct perf_space *s, size_t at, size_t count,
 			 const struct perf_map *with, size_t with_count)
 {
@@ -112,7 +112,7 @@ void perf_maps_remove(struct perf_maps *m, int32_t pid, uint64_t start)
 	size_t at = s ? map_position(s, start) : 0;
 
 	if (s && at < s->count && s->maps[at].start == start)
-		(void)!replace_maps(m, s, at, 1, NULL, 0); /* fewer always fit */
+		(void)!replace_maps(m, s, at, 1, NULL, 0); /* fewer mappings always fit */
 }
 
 bool perf_maps_fork(struct perf_maps *m, int32_t parent, int32_t child)

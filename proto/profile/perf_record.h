@@ -4,11 +4,11 @@
 /* Finds where records of perf.data begin and end, and names those that perf itself writes. */
 #include "bytes.h"
 
-#define PERF_HEADER_LEN 8 /* of a record */
+#define PERF_HEADER_LEN 8 /* bytes of the header of a record */
 
 /* The records that perf itself adds to the kernel's (perf.data-file-format.txt). */
 enum {
-	RECORD_HEADER_ATTR = 64, /* the first; the kernel's are below */
+	RECORD_HEADER_ATTR = 64, /* perf's first; the kernel's are below */
 	RECORD_HEADER_TRACING_DATA = 66,
 	RECORD_HEADER_BUILD_ID = 67,
 	RECORD_FINISHED_ROUND = 68,

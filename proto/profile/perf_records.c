@@ -8,7 +8,8 @@
 #include "limits.h"
 #include "perf_data_priv.h"
 
-/* Records of one perf.data file: an hour of two CPUs at 999 Hz has some seven million samples. */
+/* The most records of one perf.data file: two CPUs at 999 Hz have some seven million samples in an
+ * hour. */
 #define LIMIT_PERF_RECORDS LIMIT(134217728)
 
 static int perf_record_damaged(struct perf_reader *r, const char *what)
@@ -36,7 +37,8 @@ static bool record_at(struct bytes file, uint64_t off, struct record_head *h, st
 	return true;
 }
 
-/* Fields in front of the time in a sample; behind it, at a record's end (struct sample_id). */
+/* Counts the fields in front of the time in a sample. In other records the time is at the end
+ * (struct sample_id). */
 static unsigned int words_before_time(uint64_t t)
 {
 	return !!(t & PERF_SAMPLE_IDENTIFIER) + !!(t & PERF_SAMPLE_IP) + !!(t & PERF_SAMPLE_TID);
@@ -56,7 +58,8 @@ static uint64_t word_at(struct bytes body, size_t off)
 	return bytes_u64(&body);
 }
 
-/* The attribute that a sample is of: by its id, which stands first or at a place all agree on. */
+/* Returns the attribute of a sample. The sample's id, which comes first or at a place that is the
+ * same for all, tells which. */
 static const struct perf_attr *attr_of_sample(const struct perf_reader *r, struct bytes body)
 {
 	const struct perf_attr *a = &r->attrs[0];
@@ -100,7 +103,7 @@ static uint64_t record_time(const struct perf_reader *r, uint32_t type, struct b
 /* The times up to which every record has been read. */
 struct rounds {
 	uint64_t newest; /* of all records so far */
-	uint64_t limit;  /* nothing older than it comes any more */
+	uint64_t limit;  /* no further record is older */
 	uint64_t next;   /* the limit once this round ends */
 };
 
@@ -157,8 +160,7 @@ int perf_records_note(struct perf_reader *r, struct bytes data)
 
 	r->in_rounds = true;
 	while (off < data.left) {
-		/* If perf was killed, the data may end in the middle of a record; whole records
-		 * count. */
+		/* If perf was killed, the data may end within a record; the whole records count. */
 		if (!record_at(data, off, &h, &body)) {
 			profile_comment(r->p, "damaged: the last %zu bytes of the recording",
 					(size_t)(data.left - off));
@@ -175,7 +177,7 @@ int perf_records_note(struct perf_reader *r, struct bytes data)
 
 /* A record that waits for its turn. */
 struct record {
-	uint64_t time; /* 0: of the start */
+	uint64_t time; /* 0: it has no time and comes first */
 	uint64_t off;  /* offset of its header in the data */
 };
 

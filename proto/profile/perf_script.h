@@ -28,8 +28,8 @@
 #include "profile.h"
 #include "text_out.h"
 
-/* Records of perf script text that a profile is unfolded to, some 5 GiB, and records for each of
- * its rows: 15 bytes of a profile can count millions. */
+/* Records that a profile may be unfolded to as perf script text, some 5 GiB, and records for each
+ * of its rows: 15 bytes of a profile can count millions. */
 #define LIMIT_SCRIPT_RECORDS LIMIT(16777216)
 #define LIMIT_SCRIPT_PER_ROW LIMIT(256)
 

@@ -14,7 +14,7 @@ struct profile_text perf_script_trim(struct profile_text t)
 	return t;
 }
 
-/* Takes the first word off *rest; an empty one at the end. */
+/* Cuts the first word off *rest and returns it; it is empty at the end. */
 struct profile_text perf_script_word(struct profile_text *rest)
 {
 	struct profile_text w;
@@ -28,7 +28,7 @@ struct profile_text perf_script_word(struct profile_text *rest)
 	return w;
 }
 
-/* All of the word is a number in this base (10 or 16) below 2^64. */
+/* Returns whether the whole word is a number below 2^64 in this base (10 or 16). */
 bool perf_script_number(struct profile_text w, unsigned int base, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -47,7 +47,7 @@ bool perf_script_number(struct profile_text w, unsigned int base, uint64_t *ret)
 	return w.len > 0;
 }
 
-/* "4711" is a thread, "4711/4712" a process and a thread. */
+/* Parses "4711", a thread, or "4711/4712", a process and a thread. */
 static bool parse_ids(struct profile_text w, struct perf_script_head *h)
 {
 	const char *slash = memchr(w.p, '/', w.len);
@@ -59,7 +59,7 @@ static bool parse_ids(struct profile_text w, struct perf_script_head *h)
 	return perf_script_number(right, 10, &h->tid) && (!slash || h->has_pid);
 }
 
-/* "13795.288363:" */
+/* Parses a time such as "13795.288363:". */
 static bool parse_script_time(struct profile_text w, uint64_t *ret_us)
 {
 	const char *dot = memchr(w.p, '.', w.len);
@@ -80,14 +80,15 @@ static bool parse_script_time(struct profile_text w, uint64_t *ret_us)
 	return CHECKED_ADD(s, part, ret_us);
 }
 
-/* Flags (".....") and the cpu ("[001]") may stand between the ids and the time. */
+/* Returns whether a word is the flags (".....") or the cpu ("[001]"), which may stand between the
+ * ids and the time. */
 static bool is_filler(struct profile_text w)
 {
 	return (w.len > 2 && w.p[0] == '[' && w.p[w.len - 1] == ']') ||
 	       (w.len == 5 && memchr(w.p, '.', 5) && !memchr(w.p, ':', 5));
 }
 
-/* Parses what follows the ids: [cpu] time: period event: ... */
+/* Parses the words behind the ids: [cpu] time: period event: ... */
 static bool parse_behind_ids(struct profile_text rest, struct perf_script_head *h)
 {
 	struct profile_text w = perf_script_word(&rest);
@@ -107,7 +108,8 @@ static bool parse_behind_ids(struct profile_text rest, struct perf_script_head *
 	return true;
 }
 
-/* A thread's name may hold anything: the ids are the first word behind it that fits the rest. */
+/* Parses the first line of a sample. A thread's name may contain anything, so the ids are the first
+ * word behind it after which the rest of the line fits. */
 bool perf_script_head_parse(struct profile_text line, struct perf_script_head *h)
 {
 	struct profile_text rest = perf_script_trim(line), w;

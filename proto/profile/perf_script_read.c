@@ -10,25 +10,25 @@ struct reader {
 	struct err *err;
 	struct file_view *file;
 	const char *at, *end;
-	size_t line; /* number of the one last read, from 1 */
+	size_t line; /* number of the line that was read last, from 1 */
 
-	/* what the first pass learns */
+	/* found by the first pass */
 	size_t samples;
 	bool clocks, events_differ, no_times;
 	struct profile_text event;
 
-	/* the sample being read */
+	/* the current sample */
 	uint32_t labels;
 	int64_t values[2];
 	uint32_t stack[LIMIT_PROFILE_STACK];
 	size_t depth;
-	/* and its last location, whose frames still gather: inlined ones first */
+	/* the sample's last location, whose frames are still gathered: inlined ones first */
 	struct call {
 		uint32_t name, file, line;
 		bool is_name;
 	} calls[LIMIT_INLINE_DEPTH + 1];
 	size_t call_count;
-	bool whole; /* the frame that is not inlined was there */
+	bool whole; /* the frame that is not inlined was read */
 	uint32_t module;
 	uint64_t address;
 
@@ -64,7 +64,7 @@ static struct profile_text cut_front(struct profile_text t, size_t n)
 	return (struct profile_text){t.p + n, t.len - n};
 }
 
-/* The last part in brackets, which may hold brackets itself: "f (int) (/tmp/x (deleted))". */
+/* Splits off the last part in brackets, which may have brackets: "f (int) (/tmp/x (deleted))". */
 static bool split_object(struct profile_text *name, struct profile_text *object)
 {
 	size_t depth = 0;
@@ -83,7 +83,7 @@ static bool split_object(struct profile_text *name, struct profile_text *object)
 	return false;
 }
 
-/* "+0x1f" behind a name is where in the function; functions are not called so. */
+/* Cuts off "+0x1f", the offset in the function; no function has such a name. */
 static struct profile_text without_offset(struct profile_text name)
 {
 	uint64_t v;
@@ -122,7 +122,7 @@ static uint32_t module_of_script_frame(struct reader *r, struct profile_text obj
 	return profile_add_module(r->p, &m);
 }
 
-/* Ends the location whose frames have gathered. */
+/* Ends the location whose frames were gathered. */
 static int end_script_location(struct reader *r)
 {
 	struct profile_line lines[ARRAY_LEN(r->calls)];
@@ -150,7 +150,7 @@ static int end_script_location(struct reader *r)
 	return 0;
 }
 
-/* "  92c1 name+0x21 (/path)" */
+/* Reads a frame: "  92c1 name+0x21 (/path)". */
 static int read_frame(struct reader *r, struct profile_text line)
 {
 	struct profile_text name = line, object = {"", 0};
@@ -179,7 +179,7 @@ static int read_frame(struct reader *r, struct profile_text line)
 	return 0;
 }
 
-/* "  mixer.cpp:9" below a frame */
+/* Reads the line below a frame: "  mixer.cpp:9". */
 static bool read_srcline(struct reader *r, struct profile_text line)
 {
 	struct profile_text t = perf_script_trim(line);
@@ -209,7 +209,7 @@ static bool is_clock(struct profile_text event)
 	       (event.len >= 10 && memcmp(event.p, "task-clock", 10) == 0);
 }
 
-/* ":4711" is what perf writes for a thread whose name it does not know. */
+/* Returns whether a sample has the thread's name; perf writes ":4711" for an unknown one. */
 static bool is_name(const struct perf_script_head *h)
 {
 	uint64_t id;

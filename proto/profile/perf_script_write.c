@@ -6,20 +6,20 @@
 #include "perf_script.h"
 #include "text_out.h"
 
-/* Records that any profile may be written as; above it LIMIT_SCRIPT_PER_ROW holds. */
+/* Records that any profile may be written as; above it LIMIT_SCRIPT_PER_ROW is the limit. */
 #define LIMIT_SCRIPT_FREE LIMIT(65536)
 
-#define HEAD_LEN 128 /* of a record, about */
+#define HEAD_LEN 128 /* of a record, roughly */
 
 struct writer {
 	const struct profile *p;
 	struct text_out *out;
 	uint32_t count_value, weight_value; /* rows of value_types, or PROFILE_NONE */
-	struct profile_text event;          /* where no label says another */
-	uint64_t records, written;          /* in all, so far: they share the duration */
-	bool one_each;                      /* a record for a row, whatever it counts */
+	struct profile_text event;          /* used for rows without that label */
+	uint64_t records, written;          /* in all; so far: the records share the duration */
+	bool one_each;                      /* one record for each row, whatever it counts */
 
-	/* frames of one stack, root first; names are copied, for they live until the next */
+	/* frames of one stack, root first; a name is copied, as the next frame overwrites it */
 	struct buf lines;
 	size_t *starts;
 	size_t starts_cap, start_count;
@@ -79,7 +79,7 @@ static void append_script_frame(struct writer *w, const struct frame *frame)
 	}
 }
 
-/* perf prints the leaf first. */
+/* Gathers the frames of a stack. perf prints the leaf first. */
 static bool gather_stack(struct writer *w, uint32_t stack)
 {
 	struct frames f = FRAMES_INIT(w->p);
@@ -144,7 +144,7 @@ static void append_head(struct writer *w, uint32_t labels, int64_t weight)
 	w->written++;
 }
 
-/* Records that a row becomes: as many as it counts, where its weight divides evenly. */
+/* Returns how many records a row becomes: as many as it counts, if its weight divides evenly. */
 static int64_t records_of(const struct writer *w, uint32_t sample, int64_t *ret_weight)
 {
 	const int64_t *values = profile_values(w->p, sample);
@@ -188,7 +188,7 @@ static int write_script_sample(struct writer *w, uint32_t sample, struct err *er
 	if (!gather_stack(w, s.stack))
 		return err_set(err, ERR_LIMIT, "perf script: a stack is too long");
 	for (int64_t i = 0; i < count; i++) {
-		/* what does not divide goes to the first, so that the sum stays */
+		/* the first record gets the remainder, so that the sum is kept */
 		append_head(w, s.labels, i ? weight : weight + (total - weight * count));
 		append_script_stack(w);
 		TRY(text_out_spill(w->out, err));
@@ -203,7 +203,7 @@ static bool unit_is_ns(const struct profile *p, uint32_t value)
 	return unit.len == 11 && memcmp(unit.p, "nanoseconds", 11) == 0;
 }
 
-/* Rows that count more than the one record they become. */
+/* Counts the rows that stand for several samples but become one record. */
 static uint64_t count_summed(struct writer *w)
 {
 	uint64_t sum = 0;
@@ -216,7 +216,7 @@ static uint64_t count_summed(struct writer *w)
 	return sum;
 }
 
-/* Returns whether a record for each sample is more text than may be written. */
+/* Returns whether one record for each sample would be more text than may be written. */
 static bool is_too_long(struct writer *w)
 {
 	uint64_t left = w->out->max;

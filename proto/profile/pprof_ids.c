@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* No row of a message takes less than two bytes. */
+/* Every row of a message takes two bytes or more, which bounds the array. */
 void pprof_ids_init(struct pprof_ids *ids, size_t message_len)
 {
 	*ids = (struct pprof_ids){

@@ -19,7 +19,7 @@ struct pprof_ids {
 
 enum pprof_ids_result {
 	PPROF_IDS_DONE,
-	PPROF_IDS_FULL,  /* memory, or a limit */
+	PPROF_IDS_FULL,  /* memory was out, or a limit was reached */
 	PPROF_IDS_ZERO,  /* 0 is no id */
 	PPROF_IDS_TWICE, /* the id has a row already */
 };

@@ -97,7 +97,7 @@ static int read_head(struct reader *r, struct pprof_field *f)
 	return 0;
 }
 
-/* Finds for each value of the file the profile's, by type and unit. */
+/* Finds, for each type of value of the profile, that of the file, by type and unit. */
 static int match_pprof_values(struct reader *r)
 {
 	struct profile *p = r->rows.profile;
@@ -125,8 +125,8 @@ static int match_pprof_values(struct reader *r)
 	return common ? 0 : err_set(r->rows.err, ERR_MISMATCH, "profiles count different things");
 }
 
-/* The first walk: finds the runs, and adds all strings. Where there are too many runs, all is
- * one. */
+/* The first walk: finds the runs and adds all strings. If there are too many runs, the whole
+ * message becomes one. */
 static int read_strings(struct reader *r, struct bytes in)
 {
 	const struct bytes all = in;

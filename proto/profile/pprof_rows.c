@@ -65,7 +65,7 @@ static inline int row_of_pprof_id(const struct pprof_rows *rows, const uint8_t *
 				    : 0;
 }
 
-/* The rows that a batch of ids became. */
+/* Gives the ids of a batch their rows. */
 static int put_batch(struct pprof_rows *rows, struct pprof_ids *ids, const uint32_t *row,
 		     const uint8_t *at)
 {
@@ -77,7 +77,7 @@ static int put_batch(struct pprof_rows *rows, struct pprof_ids *ids, const uint3
 	return rc;
 }
 
-/* Lines are int64 in pprof; a number that is no line counts as unknown. */
+/* Returns a line number, which is int64 in pprof. A number that is no line counts as unknown. */
 static uint32_t line_of_pprof(uint64_t v)
 {
 	return v > UINT32_MAX ? 0 : (uint32_t)v;

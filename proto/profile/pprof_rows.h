@@ -16,7 +16,7 @@ struct pprof_rows {
 	struct err *err;
 	const uint8_t *base; /* start of the message; errors name a byte of it */
 
-	/* What the file says before its first sample. */
+	/* Set before the file's first sample. */
 	uint32_t type_count;
 	uint32_t value_of[LIMIT_PROFILE_VALUES]; /* the file's type for each type of the profile */
 
@@ -42,7 +42,7 @@ struct pprof_rows {
 void pprof_rows_init(struct pprof_rows *rows, size_t message_len);
 void pprof_rows_done(struct pprof_rows *rows);
 
-/* Returns ERR_DATA, with what is wrong before a byte of the message. */
+/* Returns ERR_DATA with what is wrong in front of a byte of the message. */
 int pprof_bad(const struct pprof_rows *rows, const uint8_t *at, const char *what);
 int pprof_full(const struct pprof_rows *rows); /* ERR_LIMIT */
 

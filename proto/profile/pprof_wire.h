@@ -72,9 +72,9 @@ enum pprof_function_field {
 	FUNCTION_SYSTEM_NAME = 3,
 	FUNCTION_FILENAME = 4,
 	FUNCTION_START_LINE = 5,
-	/* Rawstack's own, far from what profile.proto may get: other readers pass over them. */
-	FUNCTION_DECL_FILE = 1001, /* string: file of the declaration, where it is another */
-	FUNCTION_START = 1002, /* link-time address of the entry, where no declaration is known */
+	/* Rawstack's own, far from numbers that profile.proto may get; other readers skip them. */
+	FUNCTION_DECL_FILE = 1001, /* string: file of the declaration, if it is another one */
+	FUNCTION_START = 1002,     /* link-time address of the entry, if no declaration is known */
 };
 
 #endif

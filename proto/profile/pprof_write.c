@@ -5,7 +5,7 @@
 #include "pprof_wire.h"
 #include "utf8.h"
 
-/* Messages nest three deep at most: profile (streamed), its row, a row inside it. */
+/* Messages nest three deep at most: the profile (streamed), its row, a row inside that. */
 struct writer {
 	const struct profile *profile;
 	struct gzip_writer *gzip;

@@ -10,11 +10,11 @@
 #include "limits.h"
 #include "profile_priv.h"
 
-/* Modules of one profile: a whole fleet's binaries. */
+/* The most modules of one profile: the binaries of a whole fleet. */
 #define LIMIT_PROFILE_MODULES LIMIT(262144)
 
-/* A location as its table holds it: this head, then its lines. Keys are compared as bytes, so no
- * struct used as one has padding. */
+/* A location in its table: this head, then its lines. Keys are compared as bytes, so no struct that
+ * is part of one has padding. */
 struct location_key {
 	uint64_t address;
 	uint32_t module;
@@ -128,7 +128,7 @@ void profile_value_type(struct profile *p, const char *type, const char *unit)
 		(struct profile_value_type){profile_cstr(p, type), profile_cstr(p, unit)};
 }
 
-/* Names are better without them than not at all: that there is no room is no failure. */
+/* Adds a list of segments. No room is no failure, because a profile is of use without segments. */
 static uint32_t add_profile_segments(struct profile *p, const void *rows, size_t len)
 {
 	uint32_t id = len ? intern_add(&p->segment_lists, rows, len, NULL) : INTERN_FULL;
@@ -212,7 +212,7 @@ void profile_module_widen(struct profile *p, const struct profile_location *l)
 {
 	struct profile_module *m;
 
-	if (l->module >= p->module_keys.count) /* PROFILE_NONE too */
+	if (l->module >= p->module_keys.count) /* PROFILE_NONE, too */
 		return;
 	m = &p->modules[l->module];
 	if (l->address >= m->limit)
@@ -310,7 +310,7 @@ void profile_comment_string(struct profile *p, uint32_t string)
 	for (size_t i = 0; i < p->comment_count; i++)
 		if (p->comments[i] == string)
 			return;
-	/* Comments are for people: a merge of thousands of files keeps the first of them. */
+	/* Comments are for people, so a merge of thousands of files keeps only the first ones. */
 	if (p->comment_count == LIMIT_PROFILE_COMMENTS)
 		return;
 	if (!GROW(p->comments, &p->comments_cap, p->comment_count + 1, LIMIT_PROFILE_COMMENTS)) {

@@ -23,7 +23,7 @@
 #include "intern.h"
 #include "limits.h"
 
-/* Frames that all samples of a profile together unfold to, for each location that they name: real
+/* Frames that all samples together may unfold to, for each location that they contain: real
  * profiles have 1 to 4 inlined calls there, and a file of 3 KB can ask for hundreds of millions. */
 #define LIMIT_UNFOLDED_FACTOR LIMIT(32)
 
@@ -60,15 +60,14 @@ struct profile_module {
 	uint32_t segments;
 };
 
-/* The beginning of the kernel's paths: that of its text, and "[kernel:<name>]" of a kernel module.
- */
+/* The prefix of the kernel's paths: of its text, and of "[kernel:<name>]" for a kernel module. */
 #define PROFILE_KERNEL_PREFIX "[kernel"
 #define PROFILE_KERNEL_TEXT   "[kernel.kallsyms]"
 
 /* A function with lines in one file. A function whose body includes another file has two such rows,
  * and function_set.h decides that they are one. Foreign files lack the last two fields. */
 struct profile_function {
-	uint32_t name, system_name; /* as people see it; as the linker does */
+	uint32_t name, system_name; /* the name for people; the linkage name */
 	uint32_t file;
 	uint32_t start_line;
 	uint32_t decl_file; /* file of its declaration; 0: not known */
@@ -124,7 +123,7 @@ struct profile {
 	struct profile_value_type period_type;
 	int64_t period;
 	int64_t time_ns, duration_ns; /* start, since 1970; 0: not known */
-	bool weight_unknown;          /* nobody knows what it counts: folded stacks */
+	bool weight_unknown;          /* it is unknown what the values count: folded stacks */
 	uint32_t *comments;           /* strings; profile_comment() */
 	size_t comment_count, comments_cap;
 };

@@ -39,8 +39,9 @@ static int add_view(struct file_view *file, const struct pprof_time_filter *betw
 	return profile_merge(into, &one, NULL, NULL, err);
 }
 
-/* A file of no other format is pprof. Unpacked it begins with its first field, the sample types. If
- * it is packed, gzip has said why it is not pprof. */
+/* Returns whether a file is not pprof although it was taken for it, as is any file of no other
+ * format. Unpacked, pprof begins with its first field, the sample types. For packed data gzip has
+ * its own error. */
 static bool is_foreign(const struct file_view *file)
 {
 	const uint8_t *p = file->p;
@@ -48,8 +49,8 @@ static bool is_foreign(const struct file_view *file)
 	return file->len >= 2 && is_pprof(file) && !(p[0] == 0x1f && p[1] == 0x8b) && p[0] != 0x0a;
 }
 
-/* Ends the reading of a file. That a file was truncated meanwhile explains more than its reader's
- * error. */
+/* Ends the reading of a file. If the file was truncated meanwhile, that is the error, because it
+ * explains more than the reader's. */
 static int end_profile_file(const struct file_view *file, const char *path, int rc, struct err *err)
 {
 	struct err cut;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adds every table row by row, in order. New rows come behind in the order in which they were seen,
- * as if all adds had gone to one profile.
+ * Adds every table row by row, in order. New rows are appended in the order in which they were
+ * seen, as if all adds had gone to one profile.
  */
 #include <string.h>
 
@@ -106,7 +106,7 @@ static void join_locations(struct join *j)
 	}
 }
 
-/* Stacks that fit `space` are added together, a larger one alone. */
+/* Adds the stacks. Those that fit `space` are added together, a larger one alone. */
 static bool join_stacks(struct join *j)
 {
 	_cleanup_(freep) uint32_t *space = malloc(LIMIT_PROFILE_STACK * sizeof(*space));

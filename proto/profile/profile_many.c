@@ -5,7 +5,7 @@
 #include "profile.h"
 #include "profile_priv.h"
 
-/* Keys of one turn, made on the stack. */
+/* Keys that are made at a time, on the stack. */
 #define KEYS 64
 
 static void add_keys(struct profile *p, struct intern *table, const struct intern_key *keys,

@@ -6,11 +6,11 @@
 #include "limits.h"
 #include "profile.h"
 
-/* Frames that all samples together may unfold to in any case; above it LIMIT_UNFOLDED_FACTOR holds.
- */
+/* Frames that all samples together may always unfold to; above it LIMIT_UNFOLDED_FACTOR is the
+ * limit. */
 #define LIMIT_UNFOLDED_FREE LIMIT(16777216)
 
-/* The frames of each stack, counted once. */
+/* Counts the frames of each stack. */
 static bool count_unfolded_frames(const struct profile *p, uint64_t *frames)
 {
 	_cleanup_(freep) uint16_t *lines = calloc(p->locations.count + 1, sizeof(*lines));
@@ -41,7 +41,7 @@ static int count_unfolded(const struct profile *p, uint64_t *unfolded, uint64_t 
 	*unfolded = *named = 0;
 	if (!frames || !count_unfolded_frames(p, frames))
 		return err_no_memory(err);
-	/* Below 2^25 samples of 2^25 frames: no overflow. */
+	/* At most 2^25 samples of 2^25 frames: the sum does not overflow. */
 	for (uint32_t i = 0; i < p->samples.count; i++) {
 		uint32_t stack = profile_sample(p, i).stack;
 
@@ -73,7 +73,7 @@ int profile_check_unfolded(const struct profile *p, struct err *err)
 }
 
 /* A file passes with at most half of LIMIT_UNFOLDED_FACTOR; all other files together share half of
- * LIMIT_UNFOLDED_FREE. So the sum stays below one bound or the other. */
+ * LIMIT_UNFOLDED_FREE. So the sum of all files stays below one of the bounds. */
 int profile_check_share(const struct profile *p, uint64_t before, uint64_t *ret_unfolded,
 			struct err *err)
 {

@@ -13,7 +13,7 @@ struct writer {
 	struct text_out *out;
 	uint32_t value;
 	struct function_set functions;
-	struct intern frames; /* function of the set, or name of none -> number of a shared frame */
+	struct intern frames; /* function of the set, or name without one -> shared frame */
 	struct frames walk;
 	struct buf key;
 };
@@ -26,7 +26,7 @@ static void speedscope_writer_done(struct writer *w)
 	buf_done(&w->key);
 }
 
-/* The shared frame of a call; INTERN_FULL when there are too many. */
+/* Returns the shared frame of a call, or INTERN_FULL when there are too many. */
 static uint32_t frame_number(struct writer *w, const struct frame *f, bool *fresh)
 {
 	buf_reset(&w->key);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions of user space that a thread or a process starts in, as their symbols have them. */
+/* Functions of user space in which a thread or a process starts, as symbols name them. */
 static const char *const user_entries[] = {
 	/* The entry of a program, and the functions between it and main(). */
 	"_start",
@@ -19,7 +19,7 @@ static const char *const user_entries[] = {
 	"_dl_start_user",
 	"_dlstart",
 	"_dlstart_c",
-	/* Threads, and what clone(2) and makecontext(3) begin. */
+	/* Functions in which threads, clone(2) and makecontext(3) begin. */
 	"start_thread",
 	"clone",
 	"clone3",
@@ -61,7 +61,7 @@ static bool is_among(struct profile_text name, const char *const *names, size_t 
 static struct profile_text name_of_location(const struct profile *p,
 					    const struct profile_location *l)
 {
-	/* The last one is the function itself, those before are inlined into it. */
+	/* The last line is the function itself; those before it are inlined into it. */
 	const struct profile_line *line = l->line_count ? &l->lines[l->line_count - 1] : NULL;
 	struct profile_function f;
 
@@ -153,7 +153,7 @@ enum stack_end stack_end_told(const struct profile *p, uint32_t sample)
 	return stack_end_of(p, s.stack);
 }
 
-/* The set of labels with this end in place of another; one that is full stays as it is. */
+/* Returns the set of labels with this end in place of another. A full set stays as it is. */
 static uint32_t labels_with_end(struct profile *p, uint32_t set, enum stack_end end)
 {
 	struct profile_label labels[LIMIT_PROFILE_LABELS];

@@ -8,9 +8,9 @@
 
 #define SPILL_LEN 65536
 
-/* The bytes that a text with a name for each frame may have: a constant, and a multiple of the
- * profile's memory. Real ones take 10 to 60 times that; a name of a megabyte in millions of frames
- * would take a million times. */
+/* The most bytes of a text with a name for each frame: a constant, and a multiple of the profile's
+ * memory. Real profiles take 10 to 60 times their memory; one with a name of a megabyte in millions
+ * of frames would take a million times. */
 #define TEXT_FREE   (256 * MIB)
 #define TEXT_FACTOR 256
 
@@ -34,7 +34,7 @@ int text_out_too_long(const struct text_out *out, struct err *err)
 		       out->max / MIB);
 }
 
-/* Hands on the first len bytes of the buffer. */
+/* Passes on the first len bytes of the buffer. */
 static int write_out(struct text_out *out, size_t len, struct err *err)
 {
 	if (out->max && len > out->max - out->written)

@@ -10,7 +10,7 @@
 #include "err.h"
 #include "profile.h"
 
-/* Takes len bytes: 0, or an error with its message. */
+/* Takes len bytes. Returns 0, or an error with its message. */
 typedef int text_out_fn(void *ctx, const void *p, size_t len, struct err *err);
 
 struct text_out {

@@ -21,24 +21,23 @@
 #include "rpc_flood.h"
 #include "rpc_peer.h"
 
-/* Descriptors that connections leave to the store, to uploads (one each, and one for the client
- * that takes an upload over), to workers and to their companions. A quarter of all descriptors
- * stays for connections in any case. */
+/* Descriptors that connections leave free for the store, for uploads (one each, and one for the
+ * client that takes an upload over), for workers and for their companions. Connections get a
+ * quarter of all descriptors in any case. */
 #define LIMIT_OWN_DESCRIPTORS LIMIT(640)
-/* Connections, if there are descriptors for so many: each takes 21 KB. */
+/* The most connections, if there are descriptors for so many. Each connection takes 21 KB. */
 #define LIMIT_CONNECTIONS     LIMIT(16384)
 
 enum {
-	BATCH = 64,    /* that part of all connections is ended at once: finding them takes time */
-	ENDING = 8,    /* and that part may be ending, beyond the bound */
-	SPOKEN = 128,  /* bytes; the preface and the settings of HTTP/2 are fewer, a call is more */
-	RETRY_MS = 10, /* before the table is looked through again in vain */
-	TOLD_MS = 60000, /* between two lines of the log */
-	DESCRIPTORS_MAX =
-		1 << 16, /* those of connections lie below: the lowest free one is taken */
+	BATCH = 64,    /* 1/BATCH of the connections is ended at once: finding them is slow */
+	ENDING = 8,    /* 1/ENDING of all connections may be ending beyond the bound */
+	SPOKEN = 128,  /* bytes: the preface and the settings of HTTP/2 are fewer, a call is more */
+	RETRY_MS = 10, /* pause after the table was searched in vain */
+	TOLD_MS = 60000,           /* pause between two lines of the log */
+	DESCRIPTORS_MAX = 1 << 16, /* connections are below: the lowest free one is taken */
 };
 
-/* A connection that was accepted. Who closes it does not tell: the cookie of its socket does. */
+/* An accepted connection. Nobody reports its close; another cookie on its descriptor shows it. */
 struct connection {
 	int fd;
 	uint32_t client; /* rpc_peer.h */
@@ -46,14 +45,14 @@ struct connection {
 	uint64_t cookie;
 };
 
-/* One that may be ended; those that sort first go first. */
+/* A connection that may be ended. Those that sort first are ended first. */
 struct candidate {
 	size_t index;
-	uint64_t order; /* of acceptance */
+	uint64_t order; /* its position in the order of acceptance */
 	uint64_t silent;
-	pid_t pid; /* of a Unix socket's peer, else 0 */
-	bool gone; /* its peer has closed it; the server has not noticed yet */
-	bool mute; /* has asked nothing yet */
+	pid_t pid; /* the peer's, on a Unix socket; else 0 */
+	bool gone; /* the peer has closed it, and the server has not noticed yet */
+	bool mute; /* the peer has made no call yet */
 };
 
 static struct {
@@ -62,7 +61,7 @@ static struct {
 	struct candidate *candidates;
 	size_t count, capacity;
 	struct rpc_accept_stat stat;
-	size_t room; /* connections that are taken without another look at the table */
+	size_t room; /* connections that can be accepted before the table is searched again */
 	uint64_t not_before_ns;
 	uint64_t told_ns;
 	int spare_fd;
@@ -76,7 +75,7 @@ static uint64_t cookie_of(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &len) ? 0 : cookie;
 }
 
-/* Takes those away that were closed; how many of the others have not been ended. */
+/* Removes the connections that were closed. Returns how many of the others have not been ended. */
 static size_t drop_closed(void)
 {
 	size_t kept = 0, live = 0;
@@ -141,8 +140,8 @@ static int compare_silence(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* The kernel does not say when a Unix socket was written to last. There the process goes first that
- * has the most connections, its oldest one first: `silent` is how many younger ones it has. */
+/* The kernel does not say when a Unix socket was written to last. So the process that has the most
+ * connections loses its oldest one first: `silent` counts the younger ones of the same process. */
 static void rank_unix(struct candidate *all, size_t count)
 {
 	qsort(all, count, sizeof(*all), compare_process);
@@ -152,10 +151,11 @@ static void rank_unix(struct candidate *all, size_t count)
 }
 
 /*
- * Ends so many connections: first those whose client has closed them, so that clients who come and
- * go at once cost nobody else a place, then the silent ones. The server sees the end of the stream
- * and closes them a little later. If one closes between the look and the end, what has its number
- * now is a file, which cannot be shut down, or a younger connection, whose client connects again.
+ * Ends `wanted` connections: first those that the client has closed, so that clients which come and
+ * go cost nobody else a place, then the silent ones. The server sees the end of the stream and
+ * closes them a little later. If a descriptor is closed and reused between the check of the cookie
+ * and shutdown(), it is a file, which cannot be shut down, or a younger connection, whose client
+ * connects again.
  */
 static void end_silent(size_t wanted)
 {
@@ -187,7 +187,7 @@ static void tell_connections(uint64_t now)
 		 (unsigned long long)table.stat.refused);
 }
 
-/* Whether there is a place, made if need be. */
+/* Returns whether there is a place for one more connection, after ending others if necessary. */
 static bool make_connection_room(void)
 {
 	size_t batch = (size_t)table.stat.max / BATCH + 1, live;
@@ -212,7 +212,7 @@ static bool make_connection_room(void)
 	return true;
 }
 
-/* Whether an accepted connection may stay. */
+/* Returns whether an accepted connection may stay. */
 static bool admit_connection(int fd, uint32_t client)
 {
 	bool stays = true;
@@ -234,7 +234,7 @@ static bool admit_connection(int fd, uint32_t client)
 }
 
 /* Refuses one connection when no descriptor is left: accept() needs one, so a spare is kept for it.
- * False when there is no spare either. */
+ * Returns false when there is no spare either. */
 static bool refuse_one(int listener)
 {
 	bool refused = false;
@@ -254,7 +254,7 @@ static bool refuse_one(int listener)
 	return refused;
 }
 
-/* Replaces libc's, for all libraries of the program: see the header. */
+/* Replaces libc's accept4() for all libraries of the program: see the header. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): its are reserved. */
 __attribute__((visibility("default"))) int accept4(int listener, __SOCKADDR_ARG address,
 						   socklen_t *restrict address_len, int flags)
@@ -290,7 +290,7 @@ __attribute__((visibility("default"))) int accept4(int listener, __SOCKADDR_ARG 
 		case ENOMEM:
 			errno = EAGAIN;
 			return -1;
-		/* accept(2): errors of the network that belong to the connection, not to us. */
+		/* accept(2): network errors that belong to the connection, not to the listener. */
 		case ECONNABORTED:
 		case EHOSTDOWN:
 		case EHOSTUNREACH:

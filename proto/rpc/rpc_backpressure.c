@@ -3,18 +3,18 @@
 #include "limits.h"
 #include "rpc_call_priv.h"
 
-/* A call in which nothing more was asked for this long may be ended when a new call finds no free
- * slot. */
+/* A call whose client has sent nothing more for this long may be ended when a new call finds no
+ * free slot. */
 #define LIMIT_CALL_IDLE_NS LIMIT(60000000000)
-/* Replies of all calls that are queued or on their way to their readers: some seventy full ones.
- * Above it a reader that read none of its replies for LIMIT_UNREAD_NS is given up, or the next
- * reply is refused. A reply of up to LIMIT_SMALL_REPLY bytes is always sent. */
+/* The most bytes of replies, of all calls, that are queued or being sent: some seventy full
+ * replies. Above it a call that took none of its replies for LIMIT_UNREAD_NS is ended; if there is
+ * none, the new reply is refused. A reply of up to LIMIT_SMALL_REPLY bytes is always sent. */
 #define LIMIT_UNREAD_LEN   (256 * MIB)
 #define LIMIT_UNREAD_NS    LIMIT(5000000000)
 #define LIMIT_SMALL_REPLY  LIMIT(65536)
 
-/* Takes a reference to a call found in a list, unless it is ending. The caller holds the calls'
- * lock. */
+/* Takes a reference to a call found in a list, and returns false if the call is ending. The caller
+ * holds the lock of the calls. */
 static bool ref_listed(struct rpc_call *c)
 {
 	unsigned int refs = atomic_load(&c->refs);

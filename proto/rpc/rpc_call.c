@@ -14,7 +14,7 @@
 #include "rpc_codec.h"
 #include "rpc_peer.h"
 
-/* One request after it was unpacked: a message of 2-byte submessages grows forty-fold. */
+/* Memory of one unpacked request: a message of 2-byte submessages grows forty-fold. */
 #define LIMIT_REQUEST_MEMORY (64 * MIB)
 
 void rpc_call_ref(struct rpc_call *c)
@@ -59,7 +59,7 @@ static void start_call_ops(struct rpc_call *c, const grpc_op *ops, size_t count,
 		abort(); /* our batches are always well-formed */
 }
 
-/* Sends the next of: headers, a reply, or the status. */
+/* Sends what is due next: the headers, a reply, or the status. */
 static void send_next(struct rpc_call *c)
 {
 	static const char pushback_ms[] = "1000";
@@ -131,7 +131,7 @@ static void finish_call(struct rpc_call *c, int code, const char *message)
 	send_next(c);
 }
 
-/* Whether the caller, who holds the lock and drops it next, has to call closed(). */
+/* Returns whether the caller, which holds the lock, has to call closed() after dropping it. */
 static bool take_closed(struct rpc_call *c)
 {
 	if (!c->over || c->working || c->telling || c->closed)
@@ -140,7 +140,7 @@ static bool take_closed(struct rpc_call *c)
 	return c->handled && c->method->closed;
 }
 
-/* Whether the caller, who holds the lock and drops it next, has to call tell_sent(). */
+/* Returns whether the caller, which holds the lock, has to call tell_sent() after dropping it. */
 static bool begin_telling(struct rpc_call *c)
 {
 	if (!c->method || !c->method->sent || !c->handled || c->working || c->sending ||
@@ -153,7 +153,7 @@ static bool begin_telling(struct rpc_call *c)
 	return true;
 }
 
-/* The close waits for it, as for a handler. */
+/* Runs the `sent` handler. The `closed` handler waits for it, as for any other. */
 static void tell_sent(struct rpc_call *c)
 {
 	bool again, closed;
@@ -216,7 +216,7 @@ size_t rpc_call_waiting(struct rpc_call *c)
 	return count;
 }
 
-/* A job that was queued, and has to give its place to another's. */
+/* Refuses a queued job that has to give its place to another client's. */
 static void refuse_job(struct rpc_job *job)
 {
 	struct rpc_call *c = OWNER_OF(job, struct rpc_call, job);
@@ -241,7 +241,8 @@ static void on_receive(struct rpc_tag *tag, bool ok)
 	pthread_mutex_lock(&c->lock);
 	rpc_call_end_asking(c);
 	c->receiving = false;
-	/* The end of a stream looks like a cut one: only this tells them apart. */
+	/* A half-close and a broken stream both bring no message: the check of the call below tells
+	 * them apart. */
 	c->incoming_end = !c->incoming;
 	if (ok && !c->over && (c->incoming || !grpc_call_failed_before_recv_message(c->call))) {
 		c->working = true;
@@ -303,8 +304,8 @@ static void run_call_job(struct rpc_job *job)
 	else if (rc == RPC_DONE && !more)
 		finish_call(c, 0, "");
 	c->receive_wanted = rc == RPC_DONE && more;
-	/* Clients of several languages wait for headers, which may be long before the first event.
-	 */
+	/* Clients of several languages wait for the headers, and the first event may come much
+	 * later. */
 	c->headers_wanted =
 		c->headers_wanted || (rc == RPC_OPEN && c->method->kind == RPC_SERVER_STREAM);
 	send_next(c);
@@ -320,9 +321,9 @@ static void run_call_job(struct rpc_job *job)
 }
 
 /*
- * A number for the connection, by which requests take turns. Its peer's address would not do: all
- * clients of a Unix socket that are of one user have the same. But each connection has a context of
- * its own for identities, also where there are none.
+ * Returns a number for the connection, by which requests take turns. The peer's address would not
+ * do, because all clients of one user on a Unix socket have the same. But each connection has an
+ * authentication context of its own, even where there are no identities.
  */
 static uint32_t client_of(grpc_call *call)
 {
@@ -364,7 +365,7 @@ void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_m
 	op.data.recv_close_on_server.cancelled = &c->was_cancelled;
 	start_call_ops(c, &op, 1, &c->close_tag);
 	if (method) {
-		/* A client may wait for them before it sends its first request. */
+		/* A client may wait for the headers before it sends its first request. */
 		c->headers_wanted = method->kind == RPC_BIDI;
 		send_next(c);
 		c->receive_wanted = true;

@@ -13,30 +13,30 @@
 
 struct rpc_pool;
 
-/* What a completion queue gives back: each operation has one of these inside its owner. */
+/* The tag of an operation, which a completion queue gives back. It is embedded in its owner. */
 struct rpc_tag {
 	void (*done)(struct rpc_tag *tag, bool ok);
 };
 
-/* What calls need of their server. `live` counts calls whose memory is still there. */
+/* The part of the server that its calls need. `live` counts calls that are not freed yet. */
 struct rpc_calls {
-	struct rpc_pool *pool, *apart; /* the second of methods that are */
+	struct rpc_pool *pool, *apart; /* `apart` runs the methods that are `apart` */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	size_t live;
-	/* Those whose peers are silent: no message has come, no further one, a reply is not read.
-	 */
+	/* Calls whose peer is silent: it has sent no message yet, it sends no further one, or it
+	 * does not read a reply. */
 	struct rpc_waits begun, idle, unread;
-	size_t unread_len; /* of replies that are queued or on their way */
+	size_t unread_len; /* bytes of replies that are queued or being sent */
 };
 
-/* Ends a call whose peer has been silent for long, so that there is a place for another. False when
- * there is none. */
+/* Ends a call whose peer has been silent for long, so that there is a place for another. Returns
+ * false when there is no such call. */
 bool rpc_calls_make_place(struct rpc_calls *calls);
 
 /*
- * Takes over an accepted call and sees it through to its end. method NULL: refused with code and
- * message at once, as is everything when memory is out.
+ * Takes over an accepted call and runs it to its end. If method is NULL, the call is refused at
+ * once with the code and the message. Every call is refused when memory is out.
  */
 void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_method *method,
 		    int refuse_code, const char *refuse_message);

@@ -14,12 +14,12 @@
 #include "rpc_listen.h"
 #include "trust.h"
 
-/* What one channel holds of messages that are not whole yet: the limit of a message is looked at
- * when it is. */
+/* Memory of one channel for messages that have not arrived whole: gRPC checks the limit of a
+ * message only when it is whole. */
 #define LIMIT_CHANNEL_MEMORY (128 * MIB)
 
-/* Name servers that do not answer are an error before the deadlines of callers, 10 s and more, are
- * over: who waits is told of them. The second of them is asked after 5 s. */
+/* Name servers that do not answer become an error before the deadlines of callers (10 s and more)
+ * pass, so that callers are told of them. The second name server is asked after 5 s. */
 #define RESOLVE_MS 8000
 
 static const char refused[] = "refused: ";
@@ -29,10 +29,10 @@ struct rpc_channel {
 	char target[256], uri[264];
 	struct rpc_identity *identity; /* NULL: none */
 	bool has_tls;
-	uint64_t version; /* of its certificates, on this channel */
+	uint64_t version; /* of the certificates on this channel */
 };
 
-/* "HOST:PORT", "[v6]:PORT" become a dns: target, so that no scheme can be smuggled in. */
+/* Makes a dns: target of "HOST:PORT" or "[v6]:PORT", so that no scheme can be smuggled in. */
 static int target_uri(const char *target, char *uri, size_t len, struct err *err)
 {
 	const char *colon = strrchr(target, ':');
@@ -58,7 +58,7 @@ static int target_uri(const char *target, char *uri, size_t len, struct err *err
 
 /* --- verification of the server -------------------------------------------------------------- */
 
-/* gRPC keeps it for as long as connections of the channel are made. */
+/* gRPC keeps it for as long as the channel makes connections. */
 struct server_check {
 	grpc_tls_certificate_verifier_external external;
 	struct trust *trust;
@@ -81,7 +81,7 @@ static void destroy_check(void *arg)
 static void cancel_check(void *arg _unused_,
 			 grpc_tls_custom_verification_check_request *request _unused_)
 {
-	/* A check is over when it returns. */
+	/* A check is over when check_server() returns, so there is nothing to cancel. */
 }
 
 static int check_server(void *arg, grpc_tls_custom_verification_check_request *request,
@@ -107,7 +107,7 @@ static int check_server(void *arg, grpc_tls_custom_verification_check_request *r
 
 int rpc_channel_explain(const struct rpc_channel *ch, const char *text, struct err *err)
 {
-	/* What gRPC says before it; a server says other things. */
+	/* gRPC puts this text first; a server's own text does not begin so. */
 	static const char failed[] = "failed to connect to all addresses";
 	const char *why = strstr(text, refused);
 
@@ -125,7 +125,7 @@ int rpc_channel_explain(const struct rpc_channel *ch, const char *text, struct e
 	return 0;
 }
 
-/* The host of HOST:PORT or [ADDRESS]:PORT. */
+/* Copies the host of HOST:PORT or [ADDRESS]:PORT. */
 static void copy_host(const char *target, char *to, size_t len)
 {
 	size_t n = (size_t)(strrchr(target, ':') - target);
@@ -163,8 +163,8 @@ static int open_check(struct server_check **ret, const struct rpc_channel *ch, c
 }
 
 /*
- * Core would verify the chain before it asks us, and say nothing of what is wrong: so it does not.
- * Nothing is sent before our check has passed.
+ * Core would verify the chain before it asks us, and would not say what is wrong, so its check is
+ * off. Nothing is sent before our own check has passed.
  */
 static int tls_credentials(const struct rpc_channel *ch, const struct tls_texts *texts,
 			   grpc_channel_credentials **ret, struct err *err)
@@ -190,7 +190,7 @@ static int tls_credentials(const struct rpc_channel *ch, const struct tls_texts 
 		grpc_tls_credentials_options_watch_identity_key_cert_pairs(options);
 	grpc_tls_credentials_options_set_verify_server_cert(options, 0);
 	grpc_tls_credentials_options_set_certificate_verifier(options, verifier);
-	/* There is one host on a channel, and its name was checked. */
+	/* A channel has one host, and check_server() checks its name. */
 	grpc_tls_credentials_options_set_check_call_host(options, 0);
 	*ret = grpc_tls_credentials_create(options);
 	grpc_tls_certificate_verifier_release(verifier);
@@ -207,12 +207,11 @@ static grpc_channel *create_channel(const char *uri, grpc_channel_credentials *c
 	grpc_arg args[] = {
 		rpc_int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)LIMIT_MESSAGE_LEN),
 		rpc_int_arg(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1), /* identity */
-		rpc_int_arg(GRPC_ARG_ENABLE_RETRIES, 0),                            /* callers do */
+		rpc_int_arg(GRPC_ARG_ENABLE_RETRIES, 0), /* callers retry */
 		rpc_int_arg(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
 		rpc_int_arg(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
 		rpc_int_arg(GRPC_ARG_DNS_ARES_QUERY_TIMEOUT_MS, RESOLVE_MS),
-		/* A service that vanished without a word is noticed within the patience of callers.
-		 */
+		/* A service that vanished is noticed before the deadlines of callers. */
 		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 20000),
 		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000),
 		/* A service that comes back is found within seconds, not gRPC's two minutes. */
@@ -228,7 +227,7 @@ static grpc_channel *create_channel(const char *uri, grpc_channel_credentials *c
 	return channel;
 }
 
-/* Puts a new channel in the place of the old one. */
+/* Replaces the channel by a new one. */
 static int renew_channel(struct rpc_channel *ch, struct err *err)
 {
 	grpc_channel_credentials *credentials;
@@ -252,7 +251,7 @@ static int renew_channel(struct rpc_channel *ch, struct err *err)
 	return 0;
 }
 
-/* Never TLS on a Unix socket, which needs none. */
+/* Takes the identity, without TLS on a Unix socket, which needs none. */
 static int use_identity(struct rpc_channel *ch, struct rpc_identity *id, struct err *err)
 {
 	bool is_unix = !strncmp(ch->target, "unix:", 5);

@@ -11,25 +11,25 @@
 #include "token.h"
 
 /*
- * One completion queue per client, plucked: each batch is started and then waited for, so that no
- * thread and no lock is needed here. A call's deadline completes everything that was started on it.
- * But that is done by a thread of gRPC, which goes on without the threads that it could not start:
- * so each wait has a limit behind the deadline, too.
+ * Each client has one completion queue, plucked: each batch is started and then waited for, so that
+ * no thread and no lock is needed here. A call's deadline completes everything that was started on
+ * it. But a thread of gRPC does that, and gRPC runs on when it could not start its threads: so each
+ * wait also has a limit of its own, behind the deadline.
  */
 struct rpc_client {
 	struct rpc_channel *channel;
 	grpc_completion_queue *cq;
 	char target[256];
 	bool is_unreachable; /* the last call could not connect */
-	bool is_unresolved;  /* the last call got no address for the name of the host */
-	bool is_late;        /* a deadline passed that gRPC did not see: it lacks threads */
-	bool is_stuck;       /* something that was started never completes */
+	bool is_unresolved;  /* the last call could not resolve the name of the host */
+	bool is_late;        /* a deadline passed and gRPC did not notice: it lacks threads */
+	bool is_stuck;       /* a batch that was started never completes */
 };
 
 /* How much later than its deadline a batch may complete on a machine that is held up. */
 #define LATE_MS 2000
 
-/* A tag is an address: that of the batch's entry here. */
+/* The tag of a batch is the address of its entry in tags[], by these indexes. */
 enum batch {
 	BATCH_STATUS,
 	BATCH_HEADERS,
@@ -44,10 +44,10 @@ struct rpc_stream {
 	const ProtobufCMessageDescriptor *reply_type;
 	char tags[BATCH_COUNT];
 	bool half_closed;
-	bool ended;   /* the status was taken */
-	bool is_late; /* the deadline passed, and gRPC did not see it */
+	bool ended;   /* the status has been received */
+	bool is_late; /* the deadline passed, and gRPC did not notice */
 	gpr_timespec deadline;
-	grpc_byte_buffer *reply; /* of the batch that is waited for */
+	grpc_byte_buffer *reply; /* of the batch that is under way */
 
 	grpc_metadata authorization; /* if the client has a token */
 	bool is_authorized;
@@ -83,7 +83,8 @@ int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err
 
 void rpc_client_close(struct rpc_client *c)
 {
-	/* gRPC would wait for a thread that it could not start, so all of it is left as it is. */
+	/* Shutdown would wait for a thread that gRPC could not start, so everything is left as it
+	 * is. */
 	if (!c || c->is_late)
 		return;
 	rpc_channel_close(c->channel);
@@ -121,7 +122,7 @@ int rpc_client_await(struct rpc_client *c, uint32_t timeout_ms)
 		grpc_completion_queue_pluck(c->cq, &tag, until, NULL);
 		return 0;
 	}
-	/* Connecting goes on only while somebody waits at the queue. */
+	/* Connecting goes on only while a thread waits at the queue. */
 	for (;;) {
 		grpc_channel *channel = rpc_channel_get(c->channel);
 		grpc_connectivity_state now = grpc_channel_check_connectivity_state(channel, 1);
@@ -166,7 +167,7 @@ static bool wait_for_batch(struct rpc_stream *s, enum batch batch)
 	return ev.type == GRPC_OP_COMPLETE && ev.success;
 }
 
-/* A call on which nothing was started yet; NULL when memory is out. */
+/* Returns a call on which nothing has been started, or NULL when memory is out. */
 static struct rpc_stream *stream_new(struct rpc_client *c, const char *method,
 				     const ProtobufCMessageDescriptor *reply_type,
 				     uint32_t timeout_ms, struct err *err)
@@ -180,7 +181,7 @@ static struct rpc_stream *stream_new(struct rpc_client *c, const char *method,
 		return NULL;
 	}
 	/* gRPC asks name servers again after pauses of up to two minutes; a new channel asks at
-	 * once, and callers have pauses of their own. */
+	 * once, and callers make pauses of their own. */
 	if (!c->is_late) {
 		rpc_channel_refresh(c->channel, c->is_unresolved);
 		c->is_unresolved = false;
@@ -239,7 +240,8 @@ int rpc_stream_open(struct rpc_stream **ret, struct rpc_client *c, const char *m
 	op.data.recv_initial_metadata.recv_initial_metadata = &s->headers;
 	start_stream_ops(s, &op, 1, BATCH_HEADERS);
 
-	/* Headers go out at once, so that a server stream opened without a message is seen. */
+	/* The headers are sent at once, so that the server sees a stream even before its first
+	 * message. */
 	op = headers_op(s);
 	start_stream_ops(s, &op, 1, BATCH_SEND);
 	wait_for_batch(s, BATCH_SEND);
@@ -257,7 +259,8 @@ static void take_status(struct rpc_stream *s)
 	s->ended = true;
 }
 
-/* gRPC says the address twice more, and three times that there was no connection. */
+/* Finds the reason in gRPC's text, which repeats the address twice and the lack of a connection
+ * three times. */
 static const char *why_away(const char *text)
 {
 	static const char said[] = "Failed to connect to remote host: ";
@@ -266,8 +269,8 @@ static const char *why_away(const char *text)
 	return at ? at + sizeof(said) - 1 : NULL;
 }
 
-/* What a resolver said of the host's name comes last, behind how it was asked. That the question
- * was cancelled is what it says when RESOLVE_MS are over. */
+/* Finds the reason of a resolver, which is the last part of gRPC's text. When RESOLVE_MS have
+ * passed, the resolver says that its query was cancelled. */
 static const char *why_no_address(const char *text)
 {
 	static const char said[] = "DNS resolution failed";
@@ -348,13 +351,13 @@ int rpc_stream_half_close(struct rpc_stream *s, struct err *err)
 	return wait_for_batch(s, BATCH_SEND) ? 0 : broken_stream(s, err);
 }
 
-/* What a batch that completed left; one that is stuck may still come to it. */
+/* Takes the reply of a batch that completed; a batch that is stuck may still write to it. */
 static grpc_byte_buffer *take_unary_reply(struct rpc_stream *s)
 {
 	return s->client->is_stuck ? NULL : TAKE_PTR(s->reply);
 }
 
-/* The bytes of the next reply, NULL when there is none. */
+/* Returns the bytes of the next reply, or NULL when there is none. */
 static grpc_byte_buffer *next_reply(struct rpc_stream *s)
 {
 	grpc_op op = {.op = GRPC_OP_RECV_MESSAGE};
@@ -370,7 +373,7 @@ static int parse_reply(struct rpc_stream *s, grpc_byte_buffer *bytes, struct are
 {
 	if (!rpc_unpack(bytes, s->reply_type, arena, ret_reply, err))
 		return 0;
-	/* ERR_DATA is what the server says of our request; this is its own doing. */
+	/* ERR_DATA would say that our request is wrong; an invalid reply is the server's fault. */
 	return err_set(err, ERR_INTERNAL, "%s: the reply is not a valid %s", s->client->target,
 		       s->reply_type->name);
 }
@@ -394,7 +397,7 @@ int rpc_stream_finish(struct rpc_stream *s, struct err *err)
 
 	if (rc)
 		return rc;
-	/* gRPC gives the status away only behind the last reply. */
+	/* gRPC returns the status only after the last reply was received. */
 	while (!s->ended && (bytes = next_reply(s)))
 		grpc_byte_buffer_destroy(bytes);
 	return status_error(s, err);
@@ -407,7 +410,7 @@ void rpc_stream_close(struct rpc_stream *s)
 	if (!s->ended)
 		grpc_call_cancel(s->call, NULL);
 	take_status(s);
-	/* What is stuck refers to it. */
+	/* A batch that is stuck still refers to the stream. */
 	if (s->client->is_stuck)
 		return;
 	grpc_call_unref(s->call);
@@ -419,7 +422,7 @@ void rpc_stream_close(struct rpc_stream *s)
 	free(s);
 }
 
-/* A whole call as one batch: one wait instead of six. */
+/* Makes the whole call as one batch: one wait instead of six. */
 static grpc_byte_buffer *call_unary(struct rpc_stream *s, grpc_byte_buffer *request)
 {
 	grpc_op ops[] = {

@@ -37,40 +37,43 @@
 
 struct rpc_client;
 
-/* target: "HOST:PORT", "[v6]:PORT" or "unix:PATH". Does not connect yet. */
+/* Opens a client for "HOST:PORT", "[v6]:PORT" or "unix:PATH". Does not connect yet. */
 int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err) _must_check_;
 
 /*
- * The same with an identity (rpc_identity.h), of which it keeps a reference; NULL: none. New
- * certificates count from the next call on. A Unix socket has no TLS. ERR_USAGE for a token that
- * would go in plain text to another host than this one; errors of rpc_identity_load().
+ * Does the same with an identity (rpc_identity.h) and keeps a reference to it; NULL: none. New
+ * certificates count from the next call on. A Unix socket has no TLS. Returns ERR_USAGE for a token
+ * that would be sent in plain text to another host than this one, or an error of
+ * rpc_identity_load().
  *
- * A call to a server whose certificate is not to be believed is ERR_DENIED, and says why.
+ * A call to a server whose certificate is not trusted fails with ERR_DENIED, and the message says
+ * why.
  */
 int rpc_client_open_as(struct rpc_client **ret, const char *target, struct rpc_identity *identity,
 		       struct err *err) _must_check_;
 void rpc_client_close(struct rpc_client *c);
 DEFINE_FREEP(struct rpc_client, rpc_client_close);
 
-/* Whether the last call failed because there was no connection, and none could be made. */
+/* Returns whether the last call failed because there was no connection and none could be made. */
 bool rpc_client_is_unreachable(const struct rpc_client *c);
 
-/* Waits until a connection stands, at most so long, and sees to it that one is tried meanwhile: at
- * least every two seconds. 1: it stands, 0: not yet. */
+/* Waits for a connection, at most timeout_ms, and makes gRPC try one at least every two seconds
+ * meanwhile. Returns 1 if there is a connection, else 0. */
 int rpc_client_await(struct rpc_client *c, uint32_t timeout_ms);
 
 /*
- * One request, one reply. timeout_ms bounds the whole call. *ret_reply is freed by the caller with
- * protobuf_c_message_free_unpacked(). A reply that does not parse is ERR_INTERNAL: never ERR_DATA,
- * which says that the request is wrong, and will be the next time.
+ * Makes a call with one request and one reply. timeout_ms bounds the whole call. The caller frees
+ * *ret_reply with protobuf_c_message_free_unpacked(). Returns ERR_INTERNAL for a reply that does
+ * not parse, and never ERR_DATA for it, which would say that the request is wrong.
  */
 int rpc_client_call(struct rpc_client *c, const char *method, const ProtobufCMessage *request,
 		    const ProtobufCMessageDescriptor *reply_type, uint32_t timeout_ms,
 		    ProtobufCMessage **ret_reply, struct err *err) _must_check_;
 
 /*
- * The same with the reply in an arena, which bounds its memory (ERR_INTERNAL above it) and is
- * reset by the caller: one allocation for a large reply instead of one for each of its strings.
+ * Does the same with the reply in an arena: one allocation for a large reply instead of one for
+ * each of its strings. The arena bounds the reply's memory (ERR_INTERNAL above it), and the caller
+ * resets it.
  */
 int rpc_client_call_in(struct rpc_client *c, const char *method, const ProtobufCMessage *request,
 		       const ProtobufCMessageDescriptor *reply_type, uint32_t timeout_ms,
@@ -78,8 +81,9 @@ int rpc_client_call_in(struct rpc_client *c, const char *method, const ProtobufC
 		       struct err *err) _must_check_;
 
 /*
- * A stream of requests and/or replies. Client streaming: open, send..., finish. Server streaming:
- * open, send once, half_close, receive until 0, finish. At most one of a client at a time.
+ * A stream of requests, of replies, or of both. Client streaming: open, send..., finish. Server
+ * streaming: open, send once, half_close, receive until 0, finish. A client has at most one stream
+ * at a time.
  */
 struct rpc_stream;
 
@@ -87,22 +91,22 @@ int rpc_stream_open(struct rpc_stream **ret, struct rpc_client *c, const char *m
 		    const ProtobufCMessageDescriptor *reply_type, uint32_t timeout_ms,
 		    struct err *err) _must_check_;
 
-/* Returns when the transport has taken the message: that is the flow control. */
+/* Sends a request. Returns when the transport has taken it, which is the flow control. */
 int rpc_stream_send(struct rpc_stream *s, const ProtobufCMessage *request,
 		    struct err *err) _must_check_;
 int rpc_stream_half_close(struct rpc_stream *s, struct err *err) _must_check_;
 
-/* 1 and a reply, 0 at the end of the replies, negative on failure. */
+/* Returns 1 and a reply, 0 at the end of the replies, or a negative code. */
 int rpc_stream_receive(struct rpc_stream *s, ProtobufCMessage **ret_reply,
 		       struct err *err) _must_check_;
 
 /*
- * Half-closes if that was not done, drops the replies that were not received, waits for the status:
- * 0, or the call's error. Returns by the call's deadline at the latest.
+ * Half-closes if that was not done, drops the remaining replies and waits for the status. Returns 0
+ * or the call's error, by the call's deadline at the latest.
  */
 int rpc_stream_finish(struct rpc_stream *s, struct err *err) _must_check_;
 
-/* Cancels what is not finished. */
+/* Cancels the call if it is not finished, and frees the stream. */
 void rpc_stream_close(struct rpc_stream *s);
 DEFINE_FREEP(struct rpc_stream, rpc_stream_close);
 

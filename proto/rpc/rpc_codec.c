@@ -148,7 +148,7 @@ int rpc_code_of_status(grpc_status_code status)
 	}
 }
 
-/* gRPC reads the key only; its type lacks the const. */
+/* Removes the const of a key, which gRPC's type lacks; gRPC only reads it. */
 static char *mutable_key(const char *key)
 {
 	union {

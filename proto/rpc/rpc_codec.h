@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_RPC_CODEC_H
 #define RAWSTACK_RPC_CODEC_H
 /*
- * What client and server side of the adapter share: messages to and from gRPC's byte buffers, and
- * the two tables between err codes and gRPC statuses. Internal to proto/rpc: the rest of the tree
- * sees no type of gRPC. Safe from any thread.
+ * Functions that the client and the server side of the adapter share: they convert messages to and
+ * from gRPC's byte buffers, and err codes to and from gRPC statuses. Internal to proto/rpc: the
+ * rest of the tree sees no type of gRPC. Safe from any thread.
  */
 #include <grpc/byte_buffer.h>
 #include <grpc/grpc.h>
@@ -16,19 +16,19 @@
 #include "err.h"
 
 /*
- * grpc_init() and grpc_shutdown(), which count; the first start also silences gRPC's own lines on
- * stderr, unless GRPC_VERBOSITY is set.
+ * Call grpc_init() and grpc_shutdown(), which count. The first start also silences gRPC's own lines
+ * on stderr, unless GRPC_VERBOSITY is set.
  */
 void rpc_runtime_start(void);
 void rpc_runtime_stop(void);
 
-/* A byte buffer that holds the message, destroyed by the caller; NULL when memory is out. */
+/* Returns a byte buffer with the message, which the caller destroys, or NULL when memory is out. */
 grpc_byte_buffer *rpc_pack(const ProtobufCMessage *message) _must_check_;
 
 /*
- * Parses the bytes into a message that lives in the arena, or, without one, in memory of its own
- * (released with protobuf_c_message_free_unpacked()). Does not destroy the buffer. ERR_DATA when
- * the bytes are not such a message, ERR_LIMIT when it takes more memory than the arena may give.
+ * Parses the bytes into a message in the arena, or, if it is NULL, in memory of its own (released
+ * with protobuf_c_message_free_unpacked()). Does not destroy the buffer. Returns ERR_DATA when the
+ * bytes are no such message, or ERR_LIMIT when it takes more memory than the arena may give.
  */
 int rpc_unpack(grpc_byte_buffer *bytes, const ProtobufCMessageDescriptor *type, struct arena *arena,
 	       ProtobufCMessage **ret, struct err *err) _must_check_;
@@ -36,7 +36,7 @@ int rpc_unpack(grpc_byte_buffer *bytes, const ProtobufCMessageDescriptor *type, 
 grpc_status_code rpc_status_of_code(int code);
 int rpc_code_of_status(grpc_status_code status);
 
-/* An option of a channel or a server; key is a literal. */
+/* Return an option of a channel or a server; key is a literal. */
 grpc_arg rpc_int_arg(const char *key, int value);
 grpc_arg rpc_pointer_arg(const char *key, const grpc_arg_pointer_vtable *vtable, void *p);
 

@@ -13,9 +13,9 @@
 #include "log.h"
 #include "rpc_frames.h"
 
-/* What has come on a descriptor. gRPC reads a connection on one thread at a time. */
+/* The bytes received on a descriptor. gRPC reads a connection on one thread at a time. */
 struct received {
-	uint64_t cookie; /* of the socket; 0: not to be looked at */
+	uint64_t cookie; /* of the socket; 0: the descriptor is not checked */
 	struct rpc_frames frames;
 };
 
@@ -26,7 +26,7 @@ static struct {
 	atomic_ullong told_ns;
 } table;
 
-static const uint64_t TOLD_NS = UINT64_C(60000000000); /* between two lines of the log */
+static const uint64_t TOLD_NS = UINT64_C(60000000000); /* pause between two lines of the log */
 
 int rpc_flood_open(size_t descriptors, struct err *err)
 {
@@ -34,7 +34,7 @@ int rpc_flood_open(size_t descriptors, struct err *err)
 		return err_set(err, ERR_INTERNAL, "linked without recvmsg() for its libraries");
 	if (table.all)
 		return 0;
-	table.all = calloc(descriptors, sizeof(*table.all)); /* used where there are connections */
+	table.all = calloc(descriptors, sizeof(*table.all)); /* unused pages take no memory */
 	if (!table.all)
 		return err_no_memory(err);
 	table.count = descriptors;
@@ -64,7 +64,8 @@ static void tell_flood(const char *flood, uint64_t now)
 			 ended);
 }
 
-/* The number may be another socket's by now, which was not accepted here. */
+/* Returns the entry of the descriptor, or NULL. The descriptor may be another socket's by now,
+ * which was not accepted here. */
 static struct received *find_received(int fd)
 {
 	struct received *r =
@@ -77,8 +78,8 @@ static struct received *find_received(int fd)
 		       : NULL;
 }
 
-/* Whether a connection that brings these bytes first begins a handshake of TLS (RFC 8446 section
- * 5.1); no frame can begin so, and a server without TLS ends it. */
+/* Returns whether a connection whose first bytes these are begins a TLS handshake (RFC 8446 section
+ * 5.1). No HTTP/2 frame can begin so, and a server without TLS ends such a connection. */
 static bool begins_tls(const struct msghdr *message)
 {
 	static const uint8_t handshake = 22;
@@ -87,7 +88,7 @@ static bool begins_tls(const struct msghdr *message)
 	       *(const uint8_t *)message->msg_iov[0].iov_base == handshake;
 }
 
-/* Replaces libc's, for all libraries of the program: see the header. */
+/* Replaces libc's recvmsg() for all libraries of the program: see the header. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): its are reserved. */
 __attribute__((visibility("default"))) ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {

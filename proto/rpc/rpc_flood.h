@@ -3,20 +3,20 @@
 #define RAWSTACK_RPC_FLOOD_H
 /*
  * Ends the connections that send floods of frames (rpc_frames.h). gRPC core reads its sockets by
- * recvmsg(), and a program that links the server has one of its own, as it has an accept4()
- * (rpc_accept.h): what has just come is looked at before core uses any of it, and a flood is an
- * error of the connection, which core then closes. Other sockets are read as ever. Internal to
- * proto/rpc.
+ * recvmsg(), and a program that links the server has a recvmsg() of its own, as it has an accept4()
+ * (rpc_accept.h). It checks received bytes before core uses them, and reports a flood as an error
+ * of the connection, which core then closes. Other sockets are read as ever. Internal to proto/rpc.
  */
 #include "err.h"
 
-/* Sockets below this number can be looked at. The first call counts. ERR_MEMORY. */
+/* Prepares the table for descriptors below `descriptors`. Later calls do nothing. Returns 0 or
+ * ERR_MEMORY, or ERR_INTERNAL when recvmsg() is not linked in. */
 int rpc_flood_open(size_t descriptors, struct err *err) _must_check_;
 
-/* A connection that was just accepted, of the socket that has this cookie, is to be looked at. */
+/* Begins to check a connection that was just accepted; its socket has this cookie. */
 void rpc_flood_begin(int fd, uint64_t cookie);
 
-/* Connections that were ended for a flood. */
+/* Returns how many connections were ended for a flood. */
 uint64_t rpc_flood_count(void);
 
 #endif

@@ -20,13 +20,14 @@ enum frame_type {
 enum {
 	FLAG_ACK = 1,        /* of SETTINGS and PING */
 	FLAG_END_STREAM = 1, /* of DATA */
-	PREFACE_LEN = 24,    /* section 3.4; gRPC sees whether it is right */
-	/* A header block of the 16 KiB that calls may have fits one frame; clients that cut it cut
-	 * little. */
+	PREFACE_LEN = 24,    /* section 3.4; gRPC checks its content */
+	/* The 16 KiB of headers that calls may have fit one frame, and clients that split them send
+	 * few frames. */
 	BLOCK_FRAMES = 16,
 };
 
-/* Whether one more may come. All may come at once that come in so many seconds. */
+/* Takes one from the budget and returns whether one was left. At most `burst` may come at once;
+ * `per_second` are added each second. */
 static bool spend_budget(struct rpc_frame_budget *b, uint64_t burst, uint64_t per_second,
 			 uint64_t now_ns)
 {
@@ -54,7 +55,8 @@ static const char *look_at_block(struct rpc_frames *f, uint32_t len, bool begins
 	return f->block_frames > BLOCK_FRAMES ? "frames of headers" : NULL;
 }
 
-/* One client with many connections, or many that each have one, are bounded too. */
+/* Takes one from the budget of all connections, which also bounds a client with many connections
+ * and many clients with one each. */
 static bool spend_of_all(uint64_t now_ns)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -85,7 +87,8 @@ static const char *look_at_head(struct rpc_frames *f, uint64_t now_ns)
 	f->skip = len;
 	switch (f->head[3]) {
 	case FRAME_HEADERS:
-		/* gRPC keeps clients to LIMIT_CONNECTION_CALLS from their acknowledgment on. */
+		/* gRPC holds clients to LIMIT_CONNECTION_CALLS only once they have acknowledged the
+		 * settings. */
 		if (!f->settled && f->unsettled++ >= LIMIT_CONNECTION_CALLS)
 			return "calls before it has acknowledged the settings";
 		return look_at_block(f, len, true);

@@ -8,7 +8,7 @@
 
 #define STATUS(name) GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__##name
 
-/* One open Watch, in the call's state; freed when the call closes. */
+/* One open Watch. It is the call's state and is freed when the call closes. */
 struct watcher {
 	struct watcher *next, **link;
 	struct rpc_call *call;
@@ -55,7 +55,7 @@ static int on_check(struct rpc_call *c, const ProtobufCMessage *request, struct 
 	return reply_health(c, serving ? STATUS(SERVING) : STATUS(NOT_SERVING), err);
 }
 
-/* The caller holds the lock, so that a watcher gets the states in their order. */
+/* Tells a watcher the state. The caller holds the lock, so that watchers see states in order. */
 static int tell_watcher(const struct rpc_health *h, const struct watcher *w, struct err *err)
 {
 	int status = !w->known    ? STATUS(SERVICE_UNKNOWN)

@@ -18,7 +18,7 @@ static const uint64_t LOOK_NS = UINT64_C(1000000000); /* between two looks at th
 struct rpc_identity {
 	atomic_uint refs;
 	char *ca, *cert, *key, *token_path; /* NULL: none */
-	pthread_mutex_t lock;               /* of what follows */
+	pthread_mutex_t lock;               /* protects the members below */
 	struct tls_watch *watch;            /* NULL: not loaded, or no TLS */
 	char *authorization;                /* likewise */
 	struct file_stamp token_stamp;
@@ -88,7 +88,7 @@ const char *rpc_identity_ca(const struct rpc_identity *id)
 	return id->ca;
 }
 
-/* Under the lock. */
+/* Reads the token. The caller holds the lock. */
 static int read_authorization(struct rpc_identity *id, struct err *err)
 {
 	char *token = NULL, *text = NULL;
@@ -121,7 +121,7 @@ int rpc_identity_load(struct rpc_identity *id, struct err *err)
 	return rc;
 }
 
-/* Under the lock. */
+/* Reads the token again if its file has changed. The caller holds the lock. */
 static void refresh_token(struct rpc_identity *id)
 {
 	struct file_stamp stamp;

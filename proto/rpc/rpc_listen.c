@@ -25,7 +25,7 @@ bool rpc_listen_is_loopback(const char *host)
 	return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-/* The host of HOST:PORT, without brackets; false when there is too much of it. */
+/* Copies the host of HOST:PORT, without brackets. Returns false when it is too long. */
 static bool copy_listen_host(const char *address, char *to, size_t size)
 {
 	const char *colon = strrchr(address, ':');

@@ -9,11 +9,12 @@
 
 #include "io.h"
 
-/* An address of no network: unique local (RFC 4193), of a prefix that nobody is to route. */
+/* The prefix of addresses that stand for users: unique local (RFC 4193), of a prefix that nobody is
+ * to route. */
 static const uint8_t user_prefix[12] = {0xfc, 'r', 'a', 'w', 's', 't',
 					'a',  'c', 'k', 'u', 'i', 'd'};
 
-static uint64_t salt; /* connections of two runs are never the same */
+static uint64_t salt; /* so that connections of different runs have different numbers */
 
 static void make_salt(void)
 {
@@ -52,14 +53,14 @@ static uint32_t number_of(const void *address, size_t len, uint16_t port)
 	uint64_t words[2] = {0};
 	uint32_t uid;
 
-	/* An IPv4 address as IPv6 sockets have it (RFC 4291 section 2.5.5.2); gRPC tells the
-	 * former. */
+	/* An IPv4 address as IPv6 sockets have it (RFC 4291 section 2.5.5.2); gRPC reports it as
+	 * IPv4. */
 	if (len == sizeof(words) && !memcmp(address, mapped, sizeof(mapped))) {
 		address = (const uint8_t *)address + sizeof(mapped);
 		len -= sizeof(mapped);
 	}
 	memcpy(words, address, len);
-	/* A user is the same after a restart. */
+	/* A user's number has no salt, so that it stays the same after a restart. */
 	if (len == sizeof(words) && !memcmp(address, user_prefix, sizeof(user_prefix))) {
 		memcpy(&uid, (const uint8_t *)address + sizeof(user_prefix), sizeof(uid));
 		return mix_words(ntohl(uid), 1);
@@ -84,7 +85,7 @@ uint32_t rpc_peer_of_address(const struct sockaddr *address, socklen_t len)
 	return 0;
 }
 
-/* "ipv4:127.0.0.1:1234", "ipv6:[::1]:1234", with brackets as %5B and %5D too. */
+/* Parses "ipv4:127.0.0.1:1234" or "ipv6:[::1]:1234", whose brackets may also be %5B and %5D. */
 uint32_t rpc_peer_of_text(const char *text)
 {
 	bool is_6 = !strncmp(text, "ipv6:", 5);

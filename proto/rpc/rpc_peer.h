@@ -2,24 +2,24 @@
 #ifndef RAWSTACK_RPC_PEER_H
 #define RAWSTACK_RPC_PEER_H
 /*
- * Who is at the other end of a connection, as a number: of a Unix socket the user, as the kernel
- * says (SO_PEERCRED); of TCP the connection, for on loopback all have one address. gRPC tells of a
- * call only the address that accept4() gave for its connection, and for Unix sockets not even that.
- * So accept4() gives one there that gRPC takes for an IPv6 address, with the user in it. Internal
- * to proto/rpc. Safe from any thread.
+ * The peer of a connection, as a number: on a Unix socket it stands for the user, as the kernel
+ * says (SO_PEERCRED); on TCP for the connection, because on loopback all clients have one address.
+ * All that gRPC tells of a call's peer is the address that accept4() gave for its connection, and
+ * for Unix sockets not even that. So our accept4() gives an address there that gRPC takes for IPv6
+ * and that contains the user. Internal to proto/rpc. Safe from any thread.
  */
 #include <sys/socket.h>
 
 #include "base.h"
 
-/* After accept4() of fd into address, which has room for so many bytes: of a Unix socket, writes
- * who it is of in its place. */
+/* Called after accept4() wrote the peer of fd to address, which has room for `room` bytes. On a
+ * Unix socket, it replaces that by an address that contains the user. */
 void rpc_peer_write(int fd, struct sockaddr *address, socklen_t room, socklen_t *len);
 
-/* The number, never 0; 0 when the address is of no such kind. */
+/* Returns the peer's number, or 0 when the address has another family. */
 uint32_t rpc_peer_of_address(const struct sockaddr *address, socklen_t len);
 
-/* The same of an address as gRPC tells it of a call. */
+/* Returns the same for an address in gRPC's text form, or 0 when the text is no such address. */
 uint32_t rpc_peer_of_text(const char *text);
 
 #endif

@@ -9,7 +9,7 @@ enum {
 	LANES = 64
 };
 
-/* What waits of the clients with one number, modulo LANES. */
+/* The queued jobs of the clients whose numbers are equal modulo LANES. */
 struct lane {
 	struct rpc_job *head, **tail;
 	size_t count, bytes;
@@ -19,8 +19,8 @@ struct rpc_pool {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct lane lanes[LANES];
-	uint64_t waiting;  /* lanes that have jobs, as bits */
-	unsigned int next; /* whose turn it is */
+	uint64_t waiting;  /* a bit for each lane that has jobs */
+	unsigned int next; /* the lane whose turn it is */
 	size_t count, bytes;
 	size_t max_count, max_bytes;
 	bool closing;
@@ -29,7 +29,7 @@ struct rpc_pool {
 	pthread_t threads[];
 };
 
-/* The first job of the next lane that has one; NULL when there is none. */
+/* Takes the first job of the next lane that has one. Returns NULL when there is none. */
 static struct rpc_job *take_job(struct rpc_pool *pool)
 {
 	uint64_t from_next = pool->waiting >> pool->next << pool->next;
@@ -120,8 +120,8 @@ static bool pool_is_full(const struct rpc_pool *pool)
 	return pool->count >= pool->max_count || pool->bytes >= pool->max_bytes;
 }
 
-/* Takes the last job out of the fullest lane that is of a client who has another there; NULL when
- * nobody has two. */
+/* Takes the last job of the client that comes first in the fullest lane. Returns NULL when that
+ * client has only one job there. */
 static struct rpc_job *displace_job(struct rpc_pool *pool)
 {
 	struct lane *fullest = &pool->lanes[0];
@@ -150,8 +150,8 @@ static struct rpc_job *displace_job(struct rpc_pool *pool)
 	return job;
 }
 
-/* Whoever has nothing in a full lane is a stranger who shares its number with the one who filled
- * it, and not to be refused for that. */
+/* Returns whether the lane takes another job of the client. A client that has no job in a full lane
+ * only shares the lane with the client that filled it, and is not refused for that. */
 static bool lane_has_room(const struct rpc_pool *pool, const struct lane *lane, uint32_t client)
 {
 	if (pool->count == 0)

@@ -10,9 +10,9 @@
 #include "grpc/reflection/v1/reflection.pb-c.h"
 
 /*
- * The few fields of descriptor.proto that are looked at, by number. Files are found by name, and
- * symbols by their full name: messages, enums and services with their packages, nested messages
- * and methods behind their parents.
+ * The numbers of the few fields of descriptor.proto that are read. Files are found by name, and
+ * symbols by their full name: messages, enums and services with their packages, nested messages and
+ * methods behind their parents.
  */
 enum {
 	SET_FILE = 1,
@@ -54,8 +54,8 @@ struct rpc_reflection {
 	struct rpc_method methods[2];
 };
 
-/* The next field of a message: its number, and its bytes when it has a length; others are stepped
- * over. 1, or 0 at the end or at damage (in->failed). */
+/* Reads the next field of a message: its number, and its bytes when it has a length; other fields
+ * are skipped. Returns 1, or 0 at the end or at damage (in->failed). */
 static int next_message_field(struct bytes *in, uint32_t *number, struct text *value)
 {
 	while (in->left) {
@@ -147,7 +147,8 @@ static const struct file *file_by_name(const struct rpc_reflection *r, const cha
 	return NULL;
 }
 
-/* Whether the entity is `symbol`, or holds it: symbol is what is left behind the parents. */
+/* Returns whether the entity is `symbol` or contains it. `symbol` is the rest of the name, without
+ * the parents. */
 static bool descriptor_holds(struct text entity, uint32_t kind, const char *symbol, size_t len,
 			     int depth)
 {
@@ -199,7 +200,7 @@ static const struct file *file_by_symbol(const struct rpc_reflection *r, const c
 typedef Grpc__Reflection__V1__ServerReflectionRequest Request;
 typedef Grpc__Reflection__V1__ServerReflectionResponse Response;
 
-/* The file and, transitively, what it imports, each once. */
+/* Replies with the file and all that it imports, transitively, each once. */
 static void reply_file(const struct rpc_reflection *r, const struct file *first, Response *response,
 		       Grpc__Reflection__V1__FileDescriptorResponse *files,
 		       ProtobufCBinaryData *contents)
@@ -218,7 +219,7 @@ static void reply_file(const struct rpc_reflection *r, const struct file *first,
 			if (f && k == count)
 				found[count++] = f;
 		}
-		/* protobuf-c has no const: the bytes are only read. */
+		/* protobuf-c lacks the const; the bytes are only read. */
 		memcpy(&contents[i].data, &found[i]->content.p, sizeof(contents[i].data));
 		contents[i].len = found[i]->content.len;
 	}
@@ -257,7 +258,7 @@ static int reply_services(struct rpc_call *c, struct rpc_reflection *r, Request 
 static int on_request(struct rpc_call *c, const ProtobufCMessage *message, struct err *err)
 {
 	struct rpc_reflection *r = rpc_call_ctx(c);
-	/* The reply echoes the request, through a type without const. */
+	/* The reply contains the request, through a type without const. */
 	union {
 		const ProtobufCMessage *in;
 		Request *out;
@@ -284,7 +285,7 @@ static int on_request(struct rpc_call *c, const ProtobufCMessage *message, struc
 	case GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__MESSAGE_REQUEST_FILE_CONTAINING_SYMBOL:
 		f = file_by_symbol(r, request->file_containing_symbol);
 		break;
-	default: /* proto3 without extensions: there are none to be found */
+	default: /* proto3 without extensions: there are none to find */
 		break;
 	}
 	if (f) {

@@ -20,32 +20,32 @@
 #include "rpc_tls.h"
 #include "timed_wait.h"
 
-/* Calls at the same time: each may hold one message. */
+/* The most calls at the same time; each may hold one message. */
 #define LIMIT_CALLS LIMIT(512)
 
-/* What the transport holds of messages that are arriving, on all connections together: a quarter of
- * what LIMIT_CALLS messages can be. Above it gRPC ends calls, whoever made them. */
+/* Memory of the transport for messages that are arriving, on all connections together: a quarter of
+ * what LIMIT_CALLS messages can be. Above it gRPC ends calls of any client. */
 #define LIMIT_TRANSPORT_MEMORY (512 * MIB)
-/* Requests that wait for a worker: their number, and their bytes together. */
+/* Requests that wait for a worker: their number, and the sum of their bytes. */
 #define LIMIT_QUEUE_JOBS       LIMIT(256)
 #define LIMIT_QUEUE_LEN        (64 * MIB)
 
 enum {
 	ACCEPTS_PER_QUEUE = 8,
-	ANSWER_MS = 10000, /* for an answer of the transport itself */
+	ANSWER_MS = 10000, /* patience for an answer of the transport itself */
 	TABLES_MAX = 8,
-	APART_JOBS = 64, /* that wait; calls beyond the limit of all */
+	APART_JOBS = 64, /* jobs that wait; so many calls may exceed LIMIT_CALLS */
 	APARTS_MAX = 2,  /* methods */
 };
 
-/* A place that gRPC fills with the next call. One thread per queue re-arms it. */
+/* A slot that gRPC fills with the next call. One thread per queue arms it again. */
 struct accept {
 	struct rpc_tag tag;
 	struct rpc_server *server;
 	grpc_completion_queue *cq;
 	grpc_call *call;
-	grpc_call_details details;       /* unless there is: */
-	const struct rpc_method *method; /* one that is apart */
+	grpc_call_details details;       /* used when `method` is NULL */
+	const struct rpc_method *method; /* a method that is `apart`, or NULL */
 	void *registered;
 	gpr_timespec deadline;
 	grpc_metadata_array metadata;
@@ -74,7 +74,7 @@ struct rpc_server {
 	struct rpc_tag drained_tag;
 	bool drained;
 	unsigned int workers;
-	unsigned int queue_count; /* the last one is for methods that are apart */
+	unsigned int queue_count; /* the last one serves the methods that are `apart` */
 	struct queue queues[];
 };
 
@@ -95,8 +95,9 @@ static grpc_server *create_server(uint32_t keepalive_ms)
 	grpc_resource_quota *quota = grpc_resource_quota_create("rpc_server");
 	grpc_server *server;
 	/*
-	 * Identity only: gRPC inflates a whole message before it looks at the limit. Without port
-	 * reuse, because a second server on the port would silently take half of the calls.
+	 * No compression is accepted, because gRPC inflates a whole message before it checks the
+	 * limit. Ports are not reused, because a second server on the port would silently take half
+	 * of the calls.
 	 */
 	grpc_arg args[] = {
 		rpc_int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)LIMIT_MESSAGE_LEN),
@@ -105,9 +106,9 @@ static grpc_server *create_server(uint32_t keepalive_ms)
 		rpc_int_arg(GRPC_ARG_MAX_CONCURRENT_STREAMS, (int)LIMIT_CONNECTION_CALLS),
 		rpc_int_arg(GRPC_ARG_MAX_METADATA_SIZE, (int)LIMIT_METADATA_LEN),
 		/*
-		 * A peer that vanished without a word is noticed, its calls are cancelled, and what
-		 * it was sending can be sent by another; an idle one too, and one that never
-		 * finished its handshake.
+		 * A peer that vanished is noticed and its calls are cancelled, so that it holds no
+		 * place for what it was sending. That is true of an idle peer too, and of one that
+		 * never finished its handshake.
 		 */
 		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, (int)keepalive_ms),
 		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
@@ -115,14 +116,14 @@ static grpc_server *create_server(uint32_t keepalive_ms)
 		rpc_int_arg(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
 		rpc_int_arg(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),
 		rpc_int_arg(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, ANSWER_MS),
-		/* Clients may look after their side: ours does. */
+		/* Clients may send keepalive pings, as ours do. */
 		rpc_int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000),
 		rpc_pointer_arg(GRPC_ARG_RESOURCE_QUOTA, grpc_resource_quota_arg_vtable(), quota),
 	};
 	grpc_channel_args channel_args = {ARRAY_LEN(args), args};
 
-	/* Messages that arrive, on all connections together: beyond it gRPC stops reading, then
-	 * ends calls and connections. */
+	/* The bound for arriving messages, on all connections together: above it gRPC stops
+	 * reading, then ends calls and connections. */
 	grpc_resource_quota_resize(quota, LIMIT_TRANSPORT_MEMORY);
 	server = grpc_server_create(&channel_args, NULL);
 	grpc_resource_quota_unref(quota);
@@ -286,7 +287,7 @@ static void *serve_completions(void *arg)
 	return NULL;
 }
 
-/* Before gRPC's start: places for calls of the methods that are apart, each with as many. */
+/* Registers the methods that are `apart`, before gRPC starts, each with as many slots. */
 static void register_apart(struct rpc_server *s)
 {
 	struct queue *q = &s->queues[s->queue_count - 1];
@@ -338,7 +339,8 @@ int rpc_server_start(struct rpc_server *s, struct err *err)
 	return 0;
 }
 
-/* Waits until gRPC has let go of every call; with a limit in ms, or UINT_MAX for none. */
+/* Waits until gRPC has released every call, at most `ms` milliseconds, or forever if ms is
+ * UINT_MAX. Returns whether it has. */
 static bool wait_drained(struct rpc_server *s, unsigned int ms)
 {
 	const struct timespec until = timed_wait_until(ms == UINT_MAX ? 0 : ms);
@@ -364,7 +366,7 @@ void rpc_server_stop(struct rpc_server *s, unsigned int grace_ms)
 	s->stopped = true;
 	grpc_server_shutdown_and_notify(s->server, s->queues[0].cq, &s->drained_tag);
 	if (!s->queues[0].running) {
-		/* Never started: the close takes the notice from the queue. */
+		/* The server never started: rpc_server_close() takes the notice from the queue. */
 		rpc_pool_close(s->calls.pool);
 		rpc_pool_close(s->calls.apart);
 		return;
@@ -373,7 +375,7 @@ void rpc_server_stop(struct rpc_server *s, unsigned int grace_ms)
 		grpc_server_cancel_all_calls(s->server);
 		wait_drained(s, UINT_MAX);
 	}
-	/* Drained means that gRPC is done with its calls; workers may still hold some. */
+	/* gRPC has released its calls; workers may still hold some. */
 	rpc_pool_close(s->calls.pool);
 	rpc_pool_close(s->calls.apart);
 	pthread_mutex_lock(&s->calls.lock);
@@ -393,7 +395,7 @@ void rpc_server_close(struct rpc_server *s)
 		if (s->queues[i].running)
 			pthread_join(s->queues[i].thread, NULL);
 		else
-			serve_completions(&s->queues[i]); /* empties it, on this thread */
+			serve_completions(&s->queues[i]); /* empties the queue on this thread */
 	}
 	grpc_server_destroy(s->server);
 	for (unsigned int i = 0; i < s->queue_count; i++)

@@ -27,16 +27,16 @@ struct rpc_server;
 
 enum {
 	RPC_SERVER_WORKERS = 4,
-	RPC_SERVER_KEEPALIVE_MS = 20000, /* half of the patience that our clients have */
+	RPC_SERVER_KEEPALIVE_MS = 20000, /* half of the patience of our clients */
 };
 
 struct rpc_server_config {
-	unsigned int queues;   /* completion queues, one thread each; 0: 1 */
+	unsigned int queues;   /* completion queues, one thread each; 0: one queue */
 	unsigned int workers;  /* threads that run handlers; 0: RPC_SERVER_WORKERS */
-	uint32_t keepalive_ms; /* a silent peer is asked then, and soon given up; 0: RPC_SERVER_...
-				*/
+	uint32_t keepalive_ms; /* silence before a peer is pinged; 0: RPC_SERVER_KEEPALIVE_MS */
 	/* With a certificate the server speaks TLS on all addresses but Unix sockets; with CAs each
-	 * client has to show a certificate of theirs. Read again when they have changed. */
+	 * client has to show a certificate that they signed. The files are read again when they
+	 * have changed. */
 	struct tls_files tls;
 	bool insecure; /* plain text may leave the machine */
 };
@@ -44,32 +44,31 @@ struct rpc_server_config {
 int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *config,
 		    struct err *err) _must_check_;
 
-/* Before the start. The table is kept, not copied. */
+/* Adds methods before the start. The table is kept, not copied. */
 int rpc_server_add(struct rpc_server *s, const struct rpc_method *methods, size_t count,
 		   struct err *err) _must_check_;
 
 /*
- * HOST:PORT (port 0: any free one, told in *ret_port), or unix:PATH, whose directory is made with
- * mode 0750 if it is not there, and whose socket gets 0660, under the lock file PATH.lock.
- * ERR_DENIED for an address that is not loopback, without TLS and unless `insecure`. ERR_EXISTS
- * when somebody else listens there.
+ * Listens on HOST:PORT (port 0: any free one, returned in *ret_port), or on unix:PATH, whose
+ * directory is made with mode 0750 if there is none, and whose socket gets 0660, under the lock
+ * file PATH.lock. Returns ERR_DENIED for an address that is not loopback, without TLS and unless
+ * `insecure`, or ERR_EXISTS when another process listens there.
  */
 int rpc_server_listen(struct rpc_server *s, const char *address, int *ret_port,
 		      struct err *err) _must_check_;
 
 int rpc_server_start(struct rpc_server *s, struct err *err) _must_check_;
 
-/* Reads the certificates again now, if there are any, and says in the log what came of it. Any
- * thread. */
+/* Reads the certificates again now, if there are any, and logs the result. Any thread. */
 void rpc_server_reload(struct rpc_server *s);
 
 /*
- * Accepts nothing new, gives running calls grace_ms to end, then cancels them; returns when no call
- * and no worker is left. References to calls must have been given back by then, at the latest in
- * `closed`.
+ * Accepts no new calls, gives running calls grace_ms to end, then cancels them. Returns when no
+ * call and no worker is left. All references to calls have to be given back by then, at the latest
+ * in `closed`.
  */
 void rpc_server_stop(struct rpc_server *s, unsigned int grace_ms);
-void rpc_server_close(struct rpc_server *s); /* stops it, if need be */
+void rpc_server_close(struct rpc_server *s); /* stops it if necessary */
 DEFINE_FREEP(struct rpc_server, rpc_server_close);
 
 #endif

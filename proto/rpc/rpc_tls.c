@@ -6,7 +6,7 @@
 #include "alternative_names.h"
 #include "log.h"
 
-/* gRPC keeps for each port which certificates it was given last. */
+/* The version of the certificates that gRPC has for a port. */
 struct tls_port {
 	struct rpc_tls *tls;
 	uint64_t version;
@@ -14,7 +14,7 @@ struct tls_port {
 
 struct rpc_tls {
 	struct tls_watch *watch;
-	bool asks; /* clients for certificates */
+	bool asks; /* whether clients have to show certificates */
 	size_t port_count;
 	struct tls_port ports[RPC_TLS_PORTS];
 };
@@ -56,7 +56,7 @@ fetch_certificates(void *arg, grpc_ssl_server_certificate_config **ret)
 	if (tls_watch_texts(port->tls->watch, &texts, &port->version, NULL))
 		return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_FAIL;
 	pair = (grpc_ssl_pem_key_cert_pair){texts.key, texts.cert};
-	/* Core aborts without roots; where no client is asked for a certificate they are not used.
+	/* Core aborts without roots; where no client has to show a certificate they are not used.
 	 */
 	*ret = grpc_ssl_server_certificate_config_create(texts.ca ? texts.ca : texts.cert, &pair,
 							 1);
