@@ -14,8 +14,8 @@ struct home_key {
 struct answer {
 	struct builder *b;
 	struct rsym_writer *w;
-	uint32_t *node_id;   /* of the writer, by node */
-	uint32_t *file_id;   /* of the writer, by file */
+	uint32_t *node_id;   /* id in the writer, by node */
+	uint32_t *file_id;   /* id in the writer, by file */
 	struct intern homes; /* struct home_key -> entry, for functions that exist out of line */
 	uint64_t *home_entry;
 	size_t home_cap;
@@ -24,7 +24,7 @@ struct answer {
 	/* Functions already given to the writer, so that a name is not hashed again for each
 	 * call. */
 	struct function_memo *memos;
-	uint32_t *function_of_name; /* latest memo by name, functions before inlined calls */
+	uint32_t *function_of_name; /* latest memo of a function, and of an inlined call, by name */
 	size_t memo_count, memos_cap, alias_count;
 	struct rsym_columns *columns; /* NULL: not wanted */
 	uint32_t *chain_of;           /* of columns, by node; UINT32_MAX: not made yet */
@@ -230,7 +230,7 @@ static uint32_t function_id(struct answer *a, const struct flat_node *n)
 	return memo.id;
 }
 
-/* Nodes get their ids on first use, parents first. */
+/* Returns the writer's id of a node. A node gets it on first use, its parents before it. */
 static uint32_t node_id(struct answer *a, uint32_t node)
 {
 	const struct flat_node *nodes = a->b->flat.nodes;
@@ -263,8 +263,8 @@ static uint32_t *new_none_array(size_t count)
 	return p;
 }
 
-/* Returns the chain of column words of the calls around a node; an empty one when it is too deep to
- * be kept whole. */
+/* Returns the chain of column words of the calls around a node, or an empty one if it is too deep
+ * to be kept whole. */
 static uint32_t chain_of_node(struct answer *a, uint32_t node)
 {
 	const struct flat_node *nodes = a->b->flat.nodes;
@@ -305,7 +305,7 @@ static bool write_row(void *ctx, const struct flat_row *row)
 	return true;
 }
 
-/* Whether any of the symbols at one address is exported; `first` is the first of them. */
+/* Returns whether any of the symbols at one address is exported; `first` is the first of them. */
 static bool has_exported(const struct symbols *s, size_t first)
 {
 	for (size_t i = first; i < s->count && s->list[i].vaddr == s->list[first].vaddr; i++)

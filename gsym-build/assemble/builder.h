@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_BUILDER_H
 #define RAWSTACK_BUILDER_H
 /*
- * The last stage of a build: makes one table of the flattened units and the chosen symbols. At each
- * address the unit with the lowest offset that has a function there wins, then a unit that has only
- * a line; where no unit has a function, a symbol gives the name.
+ * The last stage of a build, which makes one table of the flattened units and the chosen symbols.
+ * At each address the unit with the lowest offset that has a function there wins, then a unit that
+ * has only a line; where no unit has a function, a symbol gives the name.
  */
 #include "flatten.h"
 #include "rsym_writer.h"
@@ -18,7 +18,7 @@ struct builder {
 	struct intern typed; /* functions with a signature: name and declaration */
 	uint32_t *types;     /* by index in `typed`: a string */
 	size_t types_cap;
-	uint64_t bias; /* of all addresses given; it is subtracted for the table */
+	uint64_t bias; /* added to all addresses given; the table gets them without it */
 };
 
 struct builder_counts {
@@ -28,7 +28,7 @@ struct builder_counts {
 void builder_init(struct builder *b);
 void builder_done(struct builder *b);
 
-/* A debug_sink whose ctx is the builder. */
+/* Returns a debug_sink whose ctx is the builder. */
 struct debug_sink builder_sink(struct builder *b);
 
 /* Writes everything to w. The symbols must have been chosen. ERR_MEMORY; what w refuses is reported

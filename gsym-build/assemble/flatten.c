@@ -157,7 +157,7 @@ static int add_functions(struct work *w, struct err *err)
 	return 0;
 }
 
-/* Adds a part of a line without a function, split where the unit begins or ceases to claim the
+/* Adds a part of a line that has no function, split where the unit begins or ceases to claim the
  * address. */
 static int add_orphan(struct work *w, uint64_t start, uint64_t end, const struct unit_line *l,
 		      struct err *err)
@@ -184,7 +184,7 @@ static int add_orphan(struct work *w, uint64_t start, uint64_t end, const struct
 
 static int add_orphans(struct work *w, struct err *err)
 {
-	size_t first = 0; /* first scope that may overlap: scopes and lines are sorted */
+	size_t first = 0; /* the first scope that may overlap; scopes and lines are sorted */
 
 	for (size_t i = 0; i < w->lines.count; i++) {
 		const struct unit_line *l = &w->lines.all[i];

@@ -73,9 +73,9 @@ void function_aliases_sort(struct function_aliases *a, const struct debug_text *
 }
 
 /*
- * Whether a name is that of a compiler's specialised copy, like "f.constprop.0" of f. DWARF names
- * such a copy f, which is the name users know. With link-time optimisation they are half of the
- * symbols.
+ * Returns whether a name is that of a compiler's specialised copy, like "f.constprop.0" of f. DWARF
+ * names such a copy f, which is the name users know. With link-time optimisation such copies are
+ * half of the symbols.
  */
 static bool is_copy(const struct debug_text *t, uint32_t name, uint32_t of)
 {

@@ -13,8 +13,8 @@ struct function_alias {
 	uint64_t entry;
 	uint32_t name;
 	uint32_t decl_file, decl_line;
-	bool from_symbol; /* it has no declaration then */
-	bool internal;    /* a local symbol where an exported one stands too */
+	bool from_symbol; /* then it has no declaration */
+	bool internal;    /* a local symbol at an address that also has an exported one */
 };
 
 /* Names at the entries of functions: either candidates, or the names that the table answers. */
@@ -25,8 +25,7 @@ struct function_aliases {
 
 bool function_aliases_add(struct function_aliases *a, const struct function_alias *alias);
 
-/* Sorts by entry and name, and keeps one of equal names: one from DWARF rather than from a
- * symbol. */
+/* Sorts by entry and name. Of equal names it keeps one, preferably from DWARF. */
 void function_aliases_sort(struct function_aliases *a, const struct debug_text *text);
 
 /*

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* New ids by old ones. */
+/* The new ids of strings and files, by old id. */
 struct ids {
 	uint32_t *strings, *files;
 };

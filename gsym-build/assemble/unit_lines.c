@@ -6,8 +6,8 @@
 #include "bisect.h"
 #include "sort.h"
 
-/* Consecutive rows of a line table with rising addresses. The last of several rows at one address
- * counts. */
+/* Consecutive rows of a line table with rising addresses. If several rows have one address, the
+ * last counts. */
 struct sequence {
 	uint64_t low, high;
 	size_t first, count; /* index in the unit's rows, or in work.rows */
@@ -59,7 +59,7 @@ static const struct debug_row *rows_of_sequence(const struct work *w, const stru
 	return (s->sorted_out ? w->rows : w->unit->rows) + s->first;
 }
 
-/* Adds a sequence of `count` rows of the unit, whose last row is an end. */
+/* Adds a sequence: `count` rows of the unit, of which the last is an end. */
 static int add_line_sequence(struct work *w, size_t first, size_t count, struct err *err)
 {
 	const struct debug_row *rows = w->unit->rows + first;
@@ -126,7 +126,7 @@ static int add_line_rows(struct work *w, const struct sequence *s, uint64_t star
 }
 
 /* Returns the smallest distance of a line of the sequence from the declaration of the function at
- * its start; UINT32_MAX: it has no line of that file at or below the declaration. */
+ * its start, or UINT32_MAX if it has no line of that file at or below the declaration. */
 static uint32_t sequence_distance(const struct work *w, const struct sequence *s)
 {
 	size_t i = interval_overlay_find(w->scopes, s->low);
@@ -153,8 +153,8 @@ static uint32_t sequence_distance(const struct work *w, const struct sequence *s
 	return best;
 }
 
-/* Functions that the linker folded into one each have a sequence at its address. Puts the one first
- * whose lines are nearest to the declaration of the function that is shown. */
+/* Functions that the linker folded into one each have a sequence at its address. This puts the
+ * sequence first whose lines are nearest to the declaration of the function that is shown. */
 static void order_folded(struct work *w)
 {
 	struct sequence *all = w->sequences;

@@ -20,10 +20,10 @@ struct unit_lines {
 };
 
 /*
- * Whether `start` is the address of code. Linkers cannot delete the debug information of code they
- * drop, so they give it an address outside of `code` (executable addresses, flattened). If `code`
- * has no spans, 0 and the two highest addresses of 32 or 64 bits are taken for such tombstones
- * (DWARF 6 proposal 200609.1).
+ * Returns whether `start` is the address of code. Linkers cannot delete the debug information of
+ * code they drop, so they give it an address outside of `code` (executable addresses, flattened).
+ * If `code` is empty, 0 and the two highest addresses of 32 or 64 bits are taken for such
+ * tombstones (DWARF 6 proposal 200609.1).
  */
 bool is_code(const struct interval_overlay *code, uint64_t start);
 

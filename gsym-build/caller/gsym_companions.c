@@ -17,8 +17,8 @@ void companions_close(struct companions *c)
 		closep(&c->list[--c->count].fd);
 }
 
-/* Opens a regular file; -1 if it is none. O_NONBLOCK keeps a named pipe from waiting for a
- * writer. */
+/* Opens a regular file. Returns -1 and errno on failure. O_NONBLOCK keeps open() of a named pipe
+ * from waiting for a writer. */
 static int open_regular(const char *path, int flags)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
@@ -88,8 +88,8 @@ static int open_at(const char *dir, const char *middle, const char *name, int fl
 	return open_regular(path, flags);
 }
 
-/* Looks for the .dwo file at the path that the compiler wrote, then beside the file, because build
- * trees are moved. */
+/* Looks for the .dwo file at the path that the compiler wrote, then beside the debug file, because
+ * build trees are moved. */
 static bool find_dwo(struct companions *c, const char *dir, const char *comp_dir, const char *name)
 {
 	const char *slash = strrchr(name, '/');
@@ -100,7 +100,7 @@ static bool find_dwo(struct companions *c, const char *dir, const char *comp_dir
 	return put_companion(c, fd, TABLE_COMPANION_DWO);
 }
 
-/* Takes an alternate file if it has the wanted build id; closes it otherwise. */
+/* Adds an alternate file if it has the wanted build id; closes it otherwise. */
 static bool put_alt(struct companions *c, int fd, const struct build_id *want, const char *file,
 		    struct err *ret_why)
 {
@@ -113,8 +113,8 @@ static bool put_alt(struct companions *c, int fd, const struct build_id *want, c
 	return false;
 }
 
-/* The part of a directory before /usr/lib/debug; NULL if that part is empty, or the directory is
- * elsewhere. */
+/* Returns the part of a directory's path before /usr/lib/debug, or NULL if it is empty or the
+ * directory is elsewhere. */
 static char *root_of_directory(const char *dir)
 {
 	const char *at = strstr(dir, "/usr/lib/debug/");
@@ -122,7 +122,8 @@ static char *root_of_directory(const char *dir)
 	return at && at > dir ? strndup(dir, (size_t)(at - dir)) : NULL;
 }
 
-/* The link is a name, NUL, a build id (GNU extension; DWARF 5 section 7.3.6 is the standard's). */
+/* Finds the file of .gnu_debugaltlink, whose content is a name, a NUL and a build id (a GNU
+ * extension; the standard's counterpart is DWARF 5 section 7.3.6). */
 static bool find_alt(struct companions *c, const char *dir, struct bytes link, struct err *ret_why)
 {
 	char hex[BUILD_ID_HEX_MAX], by_id[BUILD_ID_HEX_MAX + 16];

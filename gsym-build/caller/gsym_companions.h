@@ -3,10 +3,10 @@
 #define RAWSTACK_GSYM_COMPANIONS_H
 /*
  * Finds the files that a debug file refers to, for builds on the command line: a package of split
- * units, loose .dwo files, the dwz alternate file. Names come from an untrusted file, and the user
- * of the command may have more rights than its author, so only a bounded number of regular files is
- * opened, for reading, and only the worker parses them. A service must not use this: its paths are
- * not those of the sender.
+ * units, loose .dwo files, the dwz alternate file. The names come from an untrusted file, whose
+ * author may have fewer rights than the user of the command, so only a bounded number of regular
+ * files is opened, for reading, and only the worker parses them. A service must not use this,
+ * because the sender's paths mean nothing on its machine.
  */
 #include "bytes.h"
 #include "limits.h"
@@ -16,12 +16,12 @@ struct companions {
 	struct table_companion list[LIMIT_COMPANIONS];
 	size_t count;
 	size_t left_out;      /* .dwo files beyond LIMIT_COMPANIONS */
-	const char *alt_path; /* the only place for the alternate file, or NULL: by its link */
+	const char *alt_path; /* path of the alternate file, or NULL to search by its link */
 };
 
 void companions_close(struct companions *c);
 
-/* Adds a file that the user named. Errors as err_sys() when it cannot be opened. */
+/* Adds a file that the user named. Returns errors as err_sys() if it cannot be opened. */
 int companions_add(struct companions *c, const char *path, enum table_companion_kind kind,
 		   struct err *err) _must_check_;
 

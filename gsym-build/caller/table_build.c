@@ -30,13 +30,13 @@ const struct worker_program table_worker = {.file = "rawstack-table-worker",
 					    .name = "table worker"};
 
 struct worker {
-	pid_t pid; /* 0: none, or reaped */
+	pid_t pid; /* 0 if there is no process or it was reaped */
 	int pidfd;
 	int reply_fd;
 	int progress_fd;
 	int wanted_fd;
-	int missing_fd;                  /* receives what the input refers to, or -1 */
-	struct table_progress *progress; /* shared with it, or NULL */
+	int missing_fd;                  /* receives the missing references of the input, or -1 */
+	struct table_progress *progress; /* shared with the worker, or NULL */
 	bool timed_out;
 	siginfo_t end;
 };
@@ -96,7 +96,7 @@ static int start_worker(struct worker *w, const struct table_request *req,
 		w->pid = 0;
 		return err_sys(err, rc, "%s", path);
 	}
-	/* The child is not reaped yet, so the number is still its own. */
+	/* The child is not reaped yet, so its pid was not reused. */
 	w->pidfd = pidfd_open(w->pid, 0);
 	return w->pidfd < 0 ? err_sys(err, errno, "pidfd_open") : 0;
 }
@@ -116,8 +116,8 @@ static void tell_progress(const struct worker *w, const struct table_request *re
 			      all);
 }
 
-/* Shares memory in which the worker tells its progress. Without it there is no progress to show,
- * which is harmless. */
+/* Shares memory in which the worker stores its progress. A failure is harmless: no progress is
+ * shown. */
 static void share_progress(struct worker *w)
 {
 	void *p;
@@ -146,7 +146,8 @@ static int share_wanted(struct worker *w, const struct table_request *req,
 			    req->wanted_count * sizeof(*req->wanted), 0, err);
 }
 
-/* Passes a file for the missing references of the input, because the reply has no room for them. */
+/* Creates a file for the missing references of the input, because the reply has no room for
+ * them. */
 static int share_missing(struct worker *w, const struct table_request *req,
 			 struct worker_request *request, struct err *err)
 {
@@ -205,7 +206,7 @@ static int await_worker(struct worker *w, const struct table_request *req, enum 
 
 static void worker_done(struct worker *w)
 {
-	if (w->pid > 0) { /* we failed while it was running */
+	if (w->pid > 0) { /* an error occurred while it was running */
 		kill(w->pid, SIGKILL);
 		waitid(P_PID, (id_t)w->pid, &w->end, WEXITED);
 	}
@@ -218,7 +219,7 @@ static void worker_done(struct worker *w)
 	closep(&w->reply_fd);
 }
 
-/* Explains why there is no table when the worker did not reply. */
+/* Sets the error of a worker that ended without a valid reply. */
 static int explain_end(const struct worker *w, const struct worker_program *program,
 		       const struct worker_request *req, uint64_t wall_ms, struct err *err)
 {
@@ -275,7 +276,7 @@ static int read_reply(const struct worker *w, struct worker_reply *reply)
 	return 1;
 }
 
-/* The worker may lie: what it wrote counts only if the reader accepts it. */
+/* Checks the table that the worker wrote, because the worker is not trusted. */
 static int check_table(int fd, const struct worker_request *req, struct err *err)
 {
 	struct rsym table;
@@ -315,10 +316,10 @@ static int identify_input(const struct table_request *req, struct worker_request
 		return 0; /* the task finds the id, or needs none */
 	else if (req->input != TABLE_INPUT_KALLSYMS)
 		rc = image_identify(req->input_fd, &request->id, err);
-	/* Text without an id is refused by the worker, with the better message. */
+	/* The worker refuses text without an id, with a better message. */
 	if (rc == ERR_UNSUPPORTED && req->input == TABLE_INPUT_AUTO)
 		rc = 0;
-	/* If the caller gave an id, the worker compares the executable's. */
+	/* If the caller gave an id, the worker compares the executable's with it. */
 	if (rc || !request->has_executable || req->id.kind != BUILD_ID_NONE)
 		return rc;
 	rc = image_identify(req->executable_fd, &executable, err);
@@ -371,7 +372,8 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Scales the limits to the input: only a hostile small file needs the resources of a large one. */
+/* Scales the limits with the length of the input, because only hostile files need much for their
+ * length. */
 static void limit_by_input(const struct table_request *req, struct worker_request *request)
 {
 	uint64_t len = input_file_len(req->input_fd) + input_file_len(req->executable_fd);
@@ -386,7 +388,7 @@ static void limit_by_input(const struct table_request *req, struct worker_reques
 			LIMIT_WORKER_CPU_LEAST + LIMIT_WORKER_CPU_PER_MIB * (len / MIB));
 }
 
-/* The address space that this process may have, which also limits its worker. */
+/* Returns the address space that this process may have, which also limits its worker. */
 static uint64_t own_memory(void)
 {
 	struct rlimit l;
@@ -401,7 +403,7 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 		.pidfd = -1, .reply_fd = -1, .progress_fd = -1, .wanted_fd = -1, .missing_fd = -1};
 	uint64_t wall_ms = or_default(req->wall_ms_max, LIMIT_WORKER_WALL_MS);
 
-	memset(request, 0, sizeof(*request)); /* padding included: it is written to a pipe */
+	memset(request, 0, sizeof(*request)); /* also its padding, which is written to a pipe */
 	request->magic = WORKER_MAGIC;
 	request->input = req->input;
 	request->memory_max =
@@ -414,7 +416,8 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 	request->task = extra->task;
 	request->class = req->background ? worker_class_background() : WORKER_CLASS_NORMAL;
 	request->columns = req->columns;
-	/* Raising a worker raises only its first thread, so a background worker has one thread. */
+	/* Only the first thread's priority can be raised later, so a background worker has one
+	 * thread. */
 	request->in_two = req->jobs > 1 && !req->background;
 	request->types = req->types;
 	request->shown = req->shown;

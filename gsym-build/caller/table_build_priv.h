@@ -15,13 +15,13 @@ extern const struct worker_program table_worker; /* builds, and inspects */
 struct worker_extra {
 	const struct worker_program *program;
 	enum worker_task task;
-	int table_fd; /* what it is to verify, or -1 */
+	int table_fd; /* the table to verify, or -1 */
 };
 
 /*
- * Runs such a program from its start to its reply. Fills *request from *req, and *req->missing with
- * the files it missed. 0 when it replied, perhaps with an error (reply->code); otherwise an error
- * of table_build().
+ * Runs a worker or verifier from its start to its reply. Fills *request from *req, and
+ * *req->missing with the references that it missed. Returns 0 if the program replied, perhaps with
+ * an error (reply->code), else errors as table_build().
  */
 int table_run_worker(const struct table_request *req, const struct worker_extra *extra,
 		     struct worker_request *request, struct worker_reply *reply,

@@ -4,11 +4,11 @@
 #include "limits.h"
 #include "table_build_priv.h"
 
-/* The CPU time in which a worker looks at the headers of a file, or validates a table that a client
- * built: a table of 1 GiB takes 4 s. */
+/* The CPU seconds that a worker may use to read the headers of a file or to validate a client's
+ * table. A table of 1 GiB takes 4 s. */
 #define LIMIT_INSPECT_CPU_SECONDS LIMIT(60)
 
-/* The reply is a struct that the untrusted worker wrote. */
+/* Returns whether an id in the reply is valid, because the untrusted worker wrote it. */
 static bool is_id(const struct build_id *id)
 {
 	return id->kind == BUILD_ID_NONE ||
@@ -29,7 +29,7 @@ static int ask_table_worker(int fd, const char *worker_path, enum worker_task ta
 
 	TRY(table_run_worker(&req, &(struct worker_extra){&table_worker, task, -1}, &request, reply,
 			     err));
-	/* It is the worker whose memory limit was reached, not this process. */
+	/* The worker reached its memory limit; this process has memory. */
 	if (reply->code == ERR_MEMORY)
 		return err_set(err, ERR_LIMIT,
 			       "the table worker needs more memory than it may have: %s",

@@ -24,7 +24,7 @@ int worker_files_pass(struct worker_files *p, int number, int fd, struct err *er
 	p->fds[number] = fcntl(fd, F_DUPFD_CLOEXEC, WORKER_FD_COUNT);
 	if (p->fds[number] >= 0)
 		return 0;
-	/* EINVAL: the number is above the limit of the process. */
+	/* EINVAL means that the number is above the limit of the process. */
 	return err_sys(err, errno == EINVAL ? EMFILE : errno, "descriptor for the worker");
 }
 

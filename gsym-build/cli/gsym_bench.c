@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack-gsym-build bench: what a lookup costs on this machine. */
+/* rawstack-gsym-build bench measures the cost of a lookup on this machine. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "thread_clock.h"
 
 enum {
-	PASSES = 9, /* the median is printed: other programs disturb single passes */
+	PASSES = 9, /* the median is printed, because other programs disturb single passes */
 	BATCH = 4096,
 	FRAMES = 1 << 16,
 	OPENINGS = 101,
@@ -28,11 +28,11 @@ enum {
 
 struct bench {
 	struct table_text text;
-	const struct rsym *table; /* that of text */
+	const struct rsym *table; /* the table of `text` */
 	const struct rsym_variant *variant;
 	uint64_t *vaddrs;
 	size_t count, cap;
-	struct rsym_frame *frames; /* FRAMES */
+	struct rsym_frame *frames; /* an array of FRAMES */
 	uint32_t ends[BATCH];
 	uint8_t *name_seen, *file_seen; /* by id */
 	uint64_t sum; /* sum over all answers, so that the compiler keeps every lookup */
@@ -85,7 +85,8 @@ static int one_by_one(struct bench *b)
 	return 0;
 }
 
-/* Hands the frames of each batch to take(), when it is given. */
+/* Looks up all addresses in batches, and gives the frames of each batch to take() unless it is
+ * NULL. */
 static int bench_batches(struct bench *b,
 			 int (*take)(struct bench *b, size_t frame_count, void *ctx), void *ctx)
 {
@@ -187,8 +188,8 @@ static int measure_cold_name(struct bench *b)
 	return 0;
 }
 
-/* Bytes that rsym_open_trusted() reads: header, directory, shape, spans, segments, heads of
- * texts. */
+/* Returns the number of bytes that rsym_open_trusted() reads: header, directory, shape, spans,
+ * segments and heads of texts. */
 static uint64_t opening_reads(const struct rsym *t)
 {
 	struct rsym_disk_header h;
@@ -200,7 +201,7 @@ static uint64_t opening_reads(const struct rsym *t)
 	       2 * sizeof(struct rsym_disk_texts);
 }
 
-/* Maps the table anew, so that only the page cache is warm. */
+/* Measures one opening. The table is mapped anew, so that only the page cache is warm. */
 static int open_once(struct bench *b, int fd, uint64_t vaddr, uint64_t *ret_open_ns,
 		     uint64_t *ret_first_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack-gsym-build build */
+/* rawstack-gsym-build build makes a table of a file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ static void show_progress(void *ctx, enum table_stage stage, uint64_t done, uint
 		log_progress("%s %s", stage == TABLE_STAGE_PACK ? "packing" : "reading", o->input);
 }
 
-/* Builds the table, and builds it again if files that it refers to were missing and can be
+/* Builds the table, and builds it again if files that the input refers to were missing and can be
  * found. */
 static int build_file(const struct options *o, const struct table_request *without,
 		      struct build_report *report, struct buf *missing, struct err *err)

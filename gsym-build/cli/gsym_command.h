@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_GSYM_COMMAND_H
 #define RAWSTACK_GSYM_COMMAND_H
 /*
- * The subcommands of rawstack-gsym-build, each in a file of its own: they print data on stdout, and
- * main() prints the error and gives the exit status.
+ * The subcommands of rawstack-gsym-build, each in a file of its own. They print data on stdout;
+ * main() prints the error and returns the exit status.
  */
 #include "commands.h"
 

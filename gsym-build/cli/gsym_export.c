@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack-gsym-build export-gsym */
+/* rawstack-gsym-build export-gsym writes a table as LLVM GSYM. */
 #include <stdio.h>
 
 #include "gsym_command.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack-gsym-build info */
+/* rawstack-gsym-build info prints the content of a table. */
 #include <stdio.h>
 #include <string.h>
 

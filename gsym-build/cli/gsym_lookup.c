@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack-gsym-build lookup */
+/* rawstack-gsym-build lookup looks up addresses in a table. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void put_name_text(const struct buf *text)
 struct options {
 	enum style style;
 	bool verbose, aliases, file_off;
-	const char *section; /* addresses are offsets in it; or NULL */
+	const char *section; /* addresses are offsets in this section; or NULL */
 	enum {
 		NAMES_BY_STYLE,
 		NAMES_DEMANGLED,
@@ -71,7 +71,7 @@ static const struct option_usage usage = {
 	.operands_wanted = "give a TABLE",
 };
 
-/* Prints a frame like llvm-symbolizer --verbose; unknown values have no line. */
+/* Prints a frame like llvm-symbolizer --verbose, without lines for unknown values. */
 static int print_verbose(const struct table_text *t, const struct rsym_frame *f,
 			 uint32_t discriminator, struct err *err)
 {
@@ -155,7 +155,8 @@ static int print_lookup_frame(const struct table_text *t, const struct options *
 	return 0;
 }
 
-/* Converts the given number to a link-time address; 0 when it has none in this table. */
+/* Converts the given number to a link-time address. Returns 1, or 0 if it has none in this
+ * table. */
 static int lookup_vaddr_of(const struct table_text *t, const struct options *o, uint64_t given,
 			   uint64_t *ret)
 {

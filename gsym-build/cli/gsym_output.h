@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_GSYM_OUTPUT_H
 #define RAWSTACK_GSYM_OUTPUT_H
-/* The file that a command writes. It replaces an existing file only when it is complete: a crash or
- * an error leaves the old file, or none. */
+/* The file that a command writes. It replaces an existing file only when it is complete, so a crash
+ * or an error leaves the old file, or none. */
 #include "base.h"
 #include "err.h"
 
@@ -18,10 +18,11 @@ struct gsym_output {
 		.dir_fd = -1, .fd = -1 \
 	}
 
-/* Borrows path. ERR_UNSUPPORTED: a device or similar. Else ERR_USAGE, or as err_sys(). */
+/* Creates a temporary file beside `path`, which is borrowed. Returns ERR_UNSUPPORTED if `path` is a
+ * device or similar, ERR_USAGE, or errors as err_sys(). */
 int gsym_output_open(struct gsym_output *o, const char *path, struct err *err) _must_check_;
 
-/* Replaces the file at path. */
+/* Renames the temporary file to `path`. Returns errors as err_sys(). */
 int gsym_output_commit(struct gsym_output *o, const char *path, struct err *err) _must_check_;
 
 /* Releases everything, and removes the file if it was not committed. */

@@ -5,7 +5,7 @@
 
 enum {
 	/* Operations of a line table. Those from LINE_SPECIAL on advance address and line in one
-	 * byte: in -O2 code nine of ten rows are at most this far from each other. */
+	 * byte, which suffices for nine in ten rows of -O2 code. */
 	LINE_END = 0,
 	LINE_FILE = 1,
 	LINE_PC = 2,
@@ -19,7 +19,7 @@ enum {
 	FILE_NONE = 0,
 };
 
-/* The key of a call: calls with equal keys are the same. */
+/* The key of a call. Calls with equal keys are the same call. */
 struct call_key {
 	uint32_t parent, function, file, line;
 };
@@ -54,7 +54,8 @@ static uint32_t new_call(struct gsym_run *r, uint32_t function, uint32_t file, u
 	return (uint32_t)r->call_count++;
 }
 
-/* Finds the call of a function in a parent, or adds it. */
+/* Returns the call of a function in a parent, which is added if it is new, or UINT32_MAX if memory
+ * is out. */
 static uint32_t call_in(struct gsym_run *r, uint32_t parent, uint32_t function, uint32_t file,
 			uint32_t line)
 {
@@ -147,7 +148,7 @@ void gsym_run_put_rows(const struct gsym_run *r, struct buf *out)
 		uint64_t step = row->start - at;
 
 		if (i && row->file == row[-1].file && row->line == row[-1].line)
-			continue; /* only the inlined call differs, which line rows do not have */
+			continue; /* only the inlined call differs, which line rows do not record */
 		if (row->file != file) {
 			buf_u8(out, LINE_FILE);
 			buf_uleb(out, row->file);

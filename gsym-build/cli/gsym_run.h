@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_GSYM_RUN_H
 #define RAWSTACK_GSYM_RUN_H
 /*
- * Used by llvm_gsym.c: one contiguous run of addresses of a function, for which GSYM has one
- * record. It collects the ranges of the function, the tree of its inlined calls with their ranges,
- * and the line rows.
+ * Collects one contiguous run of addresses of a function, which is one record of GSYM, for
+ * llvm_gsym.c: the ranges of the function, the tree of its inlined calls with their ranges, and the
+ * line rows.
  */
 #include "buf.h"
 #include "intern.h"
@@ -13,13 +13,13 @@
 /* An inlined call, or the function at its root, in a run of addresses. */
 struct gsym_call {
 	uint32_t function, call_file, call_line;
-	uint32_t first_child, last_child, next; /* UINT32_MAX: none */
+	uint32_t first_child, last_child, next; /* UINT32_MAX if there is none */
 	uint32_t first_range, last_range;
 };
 
 struct gsym_range {
 	uint64_t start, end;
-	uint32_t next; /* of the same call; UINT32_MAX: none */
+	uint32_t next; /* next range of the same call, or UINT32_MAX */
 };
 
 struct gsym_row {
@@ -29,8 +29,8 @@ struct gsym_row {
 
 struct gsym_run {
 	uint64_t start, end;
-	uint32_t unknown_file; /* the file used for a call whose file is unknown */
-	struct intern keys;    /* struct call_key -> call; the root, calls[0], has none */
+	uint32_t unknown_file; /* file number for calls whose file is unknown */
+	struct intern keys;    /* maps struct call_key to calls; the root, calls[0], has no key */
 	struct gsym_call *calls;
 	struct gsym_range *ranges;
 	struct gsym_row *rows;
@@ -49,11 +49,12 @@ void gsym_run_done(struct gsym_run *r);
 void gsym_run_reset(struct gsym_run *r);
 
 /* Adds [start, end), which must be behind all earlier ranges, with its frames. The outermost frame
- * is the function of the run. ERR_LIMIT: longer than 4 GiB; ERR_MEMORY. */
+ * is the function of the run. Returns ERR_LIMIT if the run gets longer than 4 GiB, or
+ * ERR_MEMORY. */
 int gsym_run_add(struct gsym_run *r, uint64_t start, uint64_t end, const struct rsym_frame *frames,
 		 int count, struct err *err) _must_check_;
 
-/* Appends the line table of the run. A failure is sticky in out. */
+/* Appends the line table of the run. `out` records a failure. */
 void gsym_run_put_rows(const struct gsym_run *r, struct buf *out);
 
 #endif

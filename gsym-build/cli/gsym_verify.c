@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack-gsym-build verify */
+/* rawstack-gsym-build verify compares a table with its file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@ static int open_verify_file(const char *path, int *ret, struct err *err)
 	return *ret < 0 ? err_sys(err, errno, "%s", path) : 0;
 }
 
-/* Neither the file nor the verifier is trusted, so its output is printed with control bytes
- * replaced. */
+/* Prints the verifier's output with control bytes replaced, because neither the file nor the
+ * verifier is trusted. */
 static int print_differences(int fd, struct err *err)
 {
 	unsigned char chunk[65536];
@@ -41,8 +41,8 @@ struct options {
 	struct companion_options companions;
 };
 
-/* Compares the table, and again if files that the input refers to were missing and can be found, as
- * build does. */
+/* Compares the table, and compares it again if files that the input refers to were missing and can
+ * be found, as build_file() does. */
 static int compare_table(const struct options *o, struct table_request req, int table_fd,
 			 struct verify_report *report, struct err *err)
 {

@@ -6,8 +6,8 @@
 #include "json.h"
 #include "rsym_report.h"
 
-/* The most aliases of one function that are printed. Folded constructors of large programs have
- * some thousands. */
+/* The most aliases printed for one function. Folded constructors of large programs have some
+ * thousands. */
 enum {
 	JSON_ALIASES_MAX = 16384
 };

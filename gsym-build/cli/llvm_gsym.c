@@ -30,10 +30,10 @@ struct export
 	struct buf string_bytes; /* of the string table */
 	uint32_t *string_off;    /* by string */
 	size_t string_cap;
-	uint32_t *name_off;         /* by rsym_name_id(); UINT32_MAX: not written yet */
-	struct buf files;           /* u32 pairs: directory, base */
-	struct buf functions;       /* records, each on a multiple of 4 */
-	struct buf starts, offsets; /* uint64_t, uint32_t: by function */
+	uint32_t *name_off;         /* by rsym_name_id(); UINT32_MAX until it is written */
+	struct buf files;           /* pairs of uint32_t: directory, base */
+	struct buf functions;       /* records, each aligned to 4 bytes */
+	struct buf starts, offsets; /* arrays of uint64_t and uint32_t, by function */
 
 	struct gsym_run run; /* the current run of addresses */
 };
@@ -77,7 +77,7 @@ static int add_export_name(struct export *e, uint32_t function, uint32_t *ret, s
 
 	if (*off == UINT32_MAX) {
 		TRY(rsym_reader_name(e->reader, function, &name, &len, err));
-		/* Readers of GSYM take a function without a name for damage. */
+		/* Readers of GSYM treat a function without a name as damage. */
 		TRY(add_export_string(e, len ? (const char *)name : "??", len ? len : 2, off, err));
 	}
 	*ret = *off;
@@ -99,7 +99,7 @@ static int put_file(struct export *e, const uint8_t *path, size_t len, struct er
 	return 0;
 }
 
-/* Puts all files of the table in its order, after the empty entry that means "none". */
+/* Puts all files of the table in its order, behind the empty entry that means "none". */
 static int put_files(struct export *e, struct err *err)
 {
 	const uint8_t *path;
@@ -114,8 +114,8 @@ static int put_files(struct export *e, struct err *err)
 	return put_file(e, (const uint8_t *)"??", 2, err);
 }
 
-/* Puts a call and all calls in it. The recursion is bounded: tables are at most LIMIT_INLINE_DEPTH
- * deep. */
+/* Puts a call and all calls in it. The recursion is bounded, because tables are at most
+ * LIMIT_INLINE_DEPTH deep. */
 static int put_call(struct export *e, uint32_t call, uint64_t base, struct buf *out,
 		    struct err *err)
 {
@@ -139,7 +139,7 @@ static int put_call(struct export *e, uint32_t call, uint64_t base, struct buf *
 		return 0;
 	for (uint32_t child = c->first_child; child != UINT32_MAX; child = e->run.calls[child].next)
 		TRY(put_call(e, child, first, out, err));
-	buf_uleb(out, 0); /* no ranges: the end of the children */
+	buf_uleb(out, 0); /* a call without ranges ends the children */
 	return 0;
 }
 

@@ -9,7 +9,8 @@
 
 #include "demangle_budget.h"
 
-/* The size of each cache of unpacked names and paths; tables of large programs need less. */
+/* The size of each of the caches of unpacked names and of paths. Tables of large programs need
+ * less. */
 #define CACHE_MAX (32 * MIB)
 
 int table_text_open(struct table_text *t, const char *path, struct err *err)

@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_DEBUG_INFO_H
 #define RAWSTACK_DEBUG_INFO_H
 /*
- * The interface between readers of debug information (README.md) and the builder: what a reader
- * found, before anything is decided. A reader gives one struct debug_unit at a time; the arrays
- * belong to the reader and are valid during the call only. Addresses are vaddr. Names and files are
- * ids of a struct debug_text that reader and builder share.
+ * The interface between readers of debug information (README.md) and the builder: it carries what a
+ * reader found, before anything is decided. A reader gives one struct debug_unit at a time; the
+ * arrays belong to the reader and are valid during the call only. Addresses are link-time
+ * addresses. Names and files are ids of a struct debug_text that reader and builder share.
  */
 #include "err.h"
 #include "intern.h"
@@ -26,8 +26,8 @@ struct debug_file {
  * children; if several cover an address, their ranges decide between them (flatten.h). */
 struct debug_scope {
 	uint64_t entry;  /* valid when has_entry */
-	uint32_t parent; /* scope that an inlined call is in; DEBUG_NONE for a function */
-	uint32_t name;   /* string: linkage name, else plain name; DEBUG_NONE */
+	uint32_t parent; /* the scope around an inlined call; DEBUG_NONE for a function */
+	uint32_t name;   /* string: linkage name, else plain name, else DEBUG_NONE */
 	uint32_t decl_file, decl_line;
 	uint32_t call_file, call_line; /* of an inlined call */
 	uint32_t call_column_word;     /* of an inlined call */
@@ -40,8 +40,8 @@ struct debug_span {
 	uint32_t scope;
 };
 
-/* One row of a line table, in the order of the program. Of several rows at one address the last
- * counts. `end` closes a sequence: its address is the first one behind it. */
+/* A row of a line table, in the order of the line program. If several rows have one address, the
+ * last counts. A row with `end` closes a sequence, and its address is the first behind it. */
 struct debug_row {
 	uint64_t vaddr;
 	uint32_t file, line;
@@ -49,8 +49,8 @@ struct debug_row {
 	bool end;
 };
 
-/* A place in a line: the column in the low 16 bits, the discriminator above. 0 is none, and a value
- * that does not fit counts as none. Always 0 when columns are not wanted. */
+/* Returns a column word: the column in the low 16 bits, the discriminator above. 0 means none, and
+ * so does a value that does not fit. If columns are not wanted, all column words are 0. */
 static inline uint32_t debug_column_word(uint64_t column, uint64_t discriminator)
 {
 	return (column <= UINT16_MAX ? (uint32_t)column : 0) |
@@ -65,12 +65,12 @@ struct debug_unit {
 	const struct debug_scope *scopes;
 	const struct debug_span *spans;
 	const struct debug_row *rows;
-	/* Signature strings by scope, or DEBUG_NONE. NULL: not wanted. */
+	/* Signature strings by scope, or DEBUG_NONE for none. NULL if they are not wanted. */
 	const uint32_t *types;
 	const struct debug_range *ranges; /* the ranges in the unit's own DIE */
 	size_t scope_count, span_count, row_count, range_count;
 	uint32_t number;    /* rank by offset; units may be missing or out of order */
-	uint64_t done, all; /* bytes of .debug_info up to the end of this unit, and in all; or 0 */
+	uint64_t done, all; /* bytes of .debug_info up to this unit's end, and in all; or 0 */
 };
 
 struct debug_sink {
@@ -81,7 +81,7 @@ struct debug_sink {
 void debug_text_init(struct debug_text *t);
 void debug_text_done(struct debug_text *t);
 
-/* Return the id of a text; DEBUG_NONE when memory is out or a limit is reached. */
+/* Return the id of a text, or DEBUG_NONE if memory is out or a limit is reached. */
 uint32_t debug_string(struct debug_text *t, const void *p, size_t len);
 uint32_t debug_file(struct debug_text *t, const void *dir, size_t dir_len, const void *base,
 		    size_t base_len);

@@ -22,7 +22,7 @@ void interval_overlay_done(struct interval_overlay *p)
 	*p = (struct interval_overlay)INTERVAL_OVERLAY_INIT(p->max);
 }
 
-/* Orders by start, then the better span first: the heap prefers the first of equals, so a covered
+/* Orders by start, then the better span first. The heap prefers the first of equals, so a covered
  * span never reaches its top. */
 static inline bool span_is_before(const struct interval_span *a, const struct interval_span *b)
 {

@@ -8,16 +8,16 @@
  */
 #include "err.h"
 
-/* A range, with start < end. Of equal ranks that start together the shorter is visible, then the
- * higher value. */
+/* A range, with start < end. If ranges of equal rank start together, the shorter is visible, then
+ * the one with the higher value. */
 struct interval_span {
 	uint64_t start, end;
 	uint64_t rank;
 	uint32_t value;
 };
 
-/* Growable; spans are appended by interval_overlay_add(), which returns false out of memory or
- * above the ceiling. Empty ones are left out. */
+/* A growable list of spans. interval_overlay_add() appends a span, or nothing if it is empty. It
+ * returns false if memory is out or there would be more than `max`. */
 struct interval_overlay {
 	struct interval_span *spans;
 	size_t count, cap, max;
@@ -32,11 +32,12 @@ bool interval_overlay_add(struct interval_overlay *p, uint64_t start, uint64_t e
 			  uint32_t value);
 void interval_overlay_done(struct interval_overlay *p);
 
-/* Replaces the spans by their visible parts: sorted, disjoint, adjacent parts of one span joined,
- * rank and value kept. ERR_MEMORY. */
+/* Replaces the spans by their visible parts, which are sorted and disjoint and keep rank and value.
+ * Adjacent parts of one span are joined. ERR_LIMIT, ERR_MEMORY. */
 int interval_overlay_flatten(struct interval_overlay *p, struct err *err) _must_check_;
 
-/* Returns the index of the first flattened span that ends above vaddr; count when there is none. */
+/* Returns the index of the first flattened span that ends above vaddr, or count if there
+ * is none. */
 size_t interval_overlay_find(const struct interval_overlay *p, uint64_t vaddr);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Marks in by_name: no symbol, or several at different addresses. */
+/* Marks in by_name: no symbol has the name, or several at different addresses have it. */
 #define NAME_NONE UINT32_MAX
 #define NAME_MANY (UINT32_MAX - 1)
 
@@ -70,7 +70,7 @@ int symbols_choose(struct symbols *s, const struct interval_overlay *code, struc
 			end = next;
 		else
 			end = code->count || sym->vaddr == UINT64_MAX ? ceiling : sym->vaddr + 1;
-		/* Symbols with a size rank above all without; the index orders each kind. */
+		/* Symbols with a size rank above all others; the index orders each kind. */
 		if (!interval_overlay_add(&s->spans, sym->vaddr, end,
 					  ((uint64_t)(sym->len != 0) << 32) + i, (uint32_t)i))
 			return err_no_memory(err);

@@ -26,13 +26,13 @@ struct symbol {
 	uint32_t name_len;
 	uint8_t binding;      /* enum symbol_binding */
 	bool is_function;     /* else a bare label (STT_NOTYPE) */
-	bool default_version; /* or not versioned */
+	bool default_version; /* or it has no version */
 };
 
 struct symbols {
 	struct symbol *list;
 	size_t count, cap;
-	struct interval_overlay spans; /* once chosen: disjoint; value: index into list */
+	struct interval_overlay spans; /* disjoint, once chosen; value: index into list */
 	uint32_t *by_name; /* index into list, or one of symbols.c's marks; NULL: not needed yet */
 };
 
@@ -44,17 +44,17 @@ struct symbols {
 bool symbols_add(struct symbols *s, const struct symbol *sym);
 
 /*
- * `code` holds the executable addresses, flattened; symbols outside are dropped. Without spans no
- * symbol is dropped, and one without size or successor covers its first byte. Sorts the list.
- * ERR_MEMORY.
+ * Chooses the symbol of each address and fills s->spans; sorts the list. `code` holds the
+ * executable addresses, flattened; symbols outside of them are dropped. If it is empty, no symbol
+ * is dropped, and one without size or successor covers its first byte. ERR_LIMIT, ERR_MEMORY.
  */
 int symbols_choose(struct symbols *s, const struct interval_overlay *code,
 		   struct err *err) _must_check_;
 
 /*
- * Finds the entry of the function of a symbol. For "f.cold" ("f.cold.1" of older compilers), the
+ * Gives the entry of the function of a symbol. For "f.cold" ("f.cold.1" of older compilers), the
  * unlikely code that GCC moves out of f, it is the entry of f, if there is exactly one f. Call it
- * after symbols_choose(). False: out of memory.
+ * after symbols_choose(). Returns false if memory is out.
  */
 bool symbols_entry(struct symbols *s, const struct debug_text *text, uint32_t symbol,
 		   uint64_t *ret);

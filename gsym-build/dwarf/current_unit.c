@@ -25,7 +25,8 @@ uint32_t current_unit_file(struct current_unit *c, uint64_t number)
 	return line_table_file(&c->lines, number, c->comp_dir, c->text);
 }
 
-/* A list is in the image or in a file of split units, so the lengths of all of them add up. */
+/* Counts the bytes of a list that was read, and returns rc, or ERR_LIMIT if they are too many. A
+ * list may be in the image or in any file of split units, so their lengths are added. */
 static int count_list(struct current_unit *c, int rc, struct err *err)
 {
 	const struct die_file *image = &c->files->image;
@@ -63,7 +64,7 @@ int current_unit_ranges(struct current_unit *c, const struct die *d, struct err 
 	return range_list_add(&c->scratch, low, high) ? 0 : range_list_full(&c->scratch, err);
 }
 
-/* Says how range lists of the unit are read; the bases are its DIE's. */
+/* Sets how range lists of the unit are read, with the bases in its DIE d. */
 static void set_range_source(struct current_unit *c, const struct die *d)
 {
 	const struct die_file *f = c->unit.file;
@@ -119,7 +120,7 @@ int current_unit_open(struct current_unit *c, struct die_lookup *lookup,
 	if (type == DW_UT_type || type == DW_UT_split_type || type == DW_UT_partial)
 		return 0;
 	if (!c->unit.p)
-		return 0; /* it holds no wanted address */
+		return 0; /* the unit holds no wanted address */
 	rc = die_lookup_unit(lookup, &c->unit, ret_table, in, ret, err);
 	/* Partial and type units are read only through references. Their line table belongs to
 	 * another unit. */
@@ -139,7 +140,7 @@ int current_unit_open(struct current_unit *c, struct die_lookup *lookup,
 	return 1;
 }
 
-/* The line table of a split unit is in its file, the strings of DWARF 5 in the image. */
+/* The line table of a split unit is in its own file, but .debug_line_str is only in the image. */
 static struct line_sections line_sections_of(const struct current_unit *c)
 {
 	const struct die_file *f = c->unit.file;
@@ -192,7 +193,8 @@ int current_unit_read_lines(struct current_unit *c, const struct die *d,
 	return 0;
 }
 
-/* Reads the split unit's own file table, if it has one: its file numbers refer to that table. */
+/* Reads the split unit's own file table, if it has one, because its file numbers refer to that
+ * table. */
 static int read_split_files(struct current_unit *c, const struct die *d, struct err *err)
 {
 	struct line_sections sections = line_sections_of(c);

@@ -7,13 +7,13 @@
 #include "limits.h"
 #include "sort.h"
 
-/* Abbreviations in one table: link-time optimisation and dwz reach some ten thousand. */
+/* The most abbreviations in one table. Link-time optimisation and dwz make some ten thousand. */
 #define LIMIT_ABBREVS LIMIT(1000000)
 
 /* A GNU extension that <dwarf.h> of elfutils 0.188 does not have. */
 #define AT_GNU_DISCRIMINATOR 0x2136
 
-/* The slot of an attribute of a scope or unit; DIE_SLOTS: not needed. */
+/* Returns the slot of an attribute of a scope or unit, or DIE_SLOTS if it is not needed. */
 static enum die_slot slot_of_attribute(uint64_t attribute, struct unit_encoding encoding)
 {
 	switch (attribute) {
@@ -113,8 +113,8 @@ static bool put_op(struct die_table *t, uint32_t op)
 	return true;
 }
 
-/* Appends an op, merged with the previous one when both are of the same kind. `first` is where this
- * program begins; ops before it belong to another one. */
+/* Appends an op, merged with the previous one if both are of the same kind. This program begins at
+ * `first`; ops before that belong to another program. */
 static bool put_skip(struct die_table *t, uint32_t first, uint32_t op)
 {
 	uint32_t kind = op & 15;
@@ -130,7 +130,7 @@ static bool put_skip(struct die_table *t, uint32_t first, uint32_t op)
 	return put_op(t, op);
 }
 
-/* One attribute specification as it stands in the section. */
+/* One attribute specification of the section. */
 struct spec {
 	uint64_t attribute, form;
 	int64_t value; /* of DW_FORM_implicit_const */
@@ -138,8 +138,7 @@ struct spec {
 
 static inline bool next_spec(struct bytes *in, struct spec *ret)
 {
-	/* The fast path: there are millions of specifications, and nearly all are two bytes
-	 * long. */
+	/* A fast path: there are millions of specifications, and nearly all are two bytes long. */
 	if (in->left >= 2 && !((in->p[0] | in->p[1]) & 0x80) &&
 	    in->p[1] != DW_FORM_implicit_const) {
 		*ret = (struct spec){.attribute = in->p[0], .form = in->p[1]};
@@ -152,7 +151,8 @@ static inline bool next_spec(struct bytes *in, struct spec *ret)
 	return !in->failed && (ret->attribute || ret->form);
 }
 
-/* Compiles the program that skips a DIE, or only a length when every attribute has a fixed one. */
+/* Compiles the program that skips a DIE, or only sets a length if all attributes have fixed
+ * ones. */
 static int compile_skip(struct die_table *t, struct die_abbrev *a, struct bytes in, struct err *err)
 {
 	uint32_t first = (uint32_t)t->op_count;
@@ -228,7 +228,7 @@ static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes 
 	return ok && put_op(t, OP(OP_END, 0)) ? 0 : err_no_memory(err);
 }
 
-/* Whether the DIE may be part of a function signature. */
+/* Returns whether a DIE with this tag may be part of a function signature. */
 static bool is_of_types(uint32_t tag)
 {
 	switch (tag) {
@@ -278,7 +278,8 @@ static int compile_one(struct die_table *t, struct die_abbrev *a, const struct b
 	return rc;
 }
 
-/* Compilers number codes from 1 without gaps, so an array finds them; other codes are searched. */
+/* Compilers number codes from 1 without gaps, so an array finds them; sparse codes are sorted for a
+ * binary search. */
 static int index_codes(struct die_table *t, struct err *err)
 {
 	uint64_t max = 0;

@@ -28,9 +28,9 @@ enum die_slot {
 	DIE_DECL_LINE,
 	DIE_CALL_FILE,
 	DIE_CALL_LINE,
-	DIE_CALL_COLUMN, /* this and the next: only when columns are wanted */
+	DIE_CALL_COLUMN, /* this and the next are taken only when columns are wanted */
 	DIE_DISCRIMINATOR,
-	DIE_TYPE, /* this and the next two: only when types are wanted */
+	DIE_TYPE, /* this and the next two are taken only when types are wanted */
 	DIE_CONTAINING_TYPE,
 	DIE_SIGNATURE,
 	/* The following occur in unit DIEs only. */
@@ -57,10 +57,10 @@ enum die_abbrev_flag {
 	DIE_HAS_CHILDREN = 1 << 0,
 	DIE_IS_SCOPE = 1 << 1, /* a subprogram or an inlined call */
 	DIE_HAS_CODE = 1 << 2, /* a scope with DW_AT_low_pc or DW_AT_ranges */
-	DIE_NO_CODE = 1 << 3,  /* nothing below it has code: parameters, variables, call sites */
-	DIE_UNKNOWN = 1 << 4,  /* uses a form of unknown size: `skip` is that form */
+	DIE_NO_CODE = 1 << 3,  /* nothing below it has code, as with parameters and call sites */
+	DIE_UNKNOWN = 1 << 4,  /* it uses a form of unknown size; `skip` is that form */
 	/* Nothing below it has code if the unit is C, whose structures have no member functions
-	 * (ISO C 6.7.2.1); C++ and Rust have them. Half of the DIEs of C are members. */
+	 * (ISO C 6.7.2.1); C++ and Rust have them. Half of the DIEs of a C unit are members. */
 	DIE_NO_CODE_IN_C = 1 << 5,
 };
 
@@ -84,11 +84,12 @@ struct die_table {
 	struct unit_encoding encoding;
 	struct die_abbrev *abbrevs;
 	uint32_t *ops;
-	uint32_t *by_code; /* code -> index + 1, for codes below by_code_len; else sorted by code */
+	uint32_t *by_code; /* index + 1 of each code; NULL if abbrevs is sorted by code */
 	size_t abbrev_count, abbrevs_cap, op_count, ops_cap, by_code_len;
 };
 
-/* ERR_DATA, ERR_LIMIT, ERR_MEMORY; *t is then empty. */
+/* Compiles the table at `off` of the section. Returns ERR_DATA, ERR_LIMIT or ERR_MEMORY, and *t is
+ * then empty. */
 int die_table_compile(struct die_table *t, const uint8_t *section, size_t section_len, uint64_t off,
 		      struct unit_encoding encoding, struct err *err) _must_check_;
 void die_table_done(struct die_table *t);
@@ -96,7 +97,7 @@ void die_table_done(struct die_table *t);
 /* The slow path of die_table_find(). */
 const struct die_abbrev *die_table_search(const struct die_table *t, uint64_t code);
 
-/* NULL when the table has no such code. */
+/* Returns the abbreviation with this code, or NULL if the table has none. */
 static inline const struct die_abbrev *die_table_find(const struct die_table *t, uint64_t code)
 {
 	if (code < t->by_code_len)
@@ -113,10 +114,10 @@ void die_take(const struct die_table *t, const struct die_abbrev *a, struct byte
 	      struct die_values *ret);
 
 /*
- * Whether a DIE anywhere may name another unit's DIE as its origin (DW_FORM_ref_addr: link-time
- * optimisation, dwz), so that units cannot be forgotten once they are read. Also true when the
- * section cannot be read to its end. With `types`, references to types of other units and to type
- * units count as well.
+ * Returns whether any DIE may refer to a DIE of another unit as its origin (DW_FORM_ref_addr, which
+ * link-time optimisation and dwz write), so that all units must stay readable. Also returns true if
+ * the section cannot be read to its end. With `types`, references to types of other units and to
+ * type units count as well.
  */
 bool die_abbrevs_cross_units(const uint8_t *section, size_t section_len, bool types);
 

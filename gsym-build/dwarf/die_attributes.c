@@ -115,8 +115,8 @@ static void run_skip(uint32_t op, struct unit_encoding encoding, struct bytes *i
 	case OP_INDIRECT:
 		form = bytes_uleb(in);
 		op = die_op_of_form(form, encoding);
-		/* An implicit constant has no value in the DIE, and a second DW_FORM_indirect could
-		 * nest forever. */
+		/* An implicit constant has no value in the DIE, and DW_FORM_indirect could nest
+		 * without end. */
 		if (form == DW_FORM_implicit_const || (op & 15) == OP_INDIRECT ||
 		    (op & 15) == OP_END)
 			bytes_fail(in);
@@ -135,7 +135,7 @@ void die_skip(const struct die_table *t, const struct die_abbrev *a, struct byte
 		run_skip(*op, t->encoding, in);
 }
 
-/* size: at most 8. */
+/* Reads a number of at most 8 bytes. */
 static inline uint64_t bytes_sized(struct bytes *in, unsigned int size)
 {
 	const uint8_t *p;
@@ -153,7 +153,7 @@ static inline uint64_t bytes_sized(struct bytes *in, unsigned int size)
 	return v;
 }
 
-/* Reads the value of a form. A block gives 0, and DW_FORM_string the offset of its first byte. */
+/* Returns the value of a form: 0 for a block, and the offset from `start` for DW_FORM_string. */
 static uint64_t take_form(uint32_t form, struct unit_encoding encoding, const uint8_t *start,
 			  struct bytes *in)
 {

@@ -9,12 +9,12 @@
 
 struct debug_report {
 	uint64_t unit_count; /* given to the sink */
-	/* Units that could not be read. A split unit without its .dwo still gives its lines, so it
-	 * counts here and in unit_count. */
+	/* units that could not be read; a split unit without its .dwo still gives its lines, so it
+	 * counts here and in unit_count */
 	uint64_t units_skipped;
 	uint64_t info_len, info_read; /* as in struct build_report; the plain reader sets neither */
 	uint64_t lines_refused;       /* line tables that libdwarf refuses; plain reader only */
-	bool needs_alt_file;          /* names are in a missing dwz file (.gnu_debugaltlink) */
+	bool needs_alt_file;          /* some names are in a missing dwz file (.gnu_debugaltlink) */
 	char skipped[256];            /* the first reason, or "" */
 };
 
@@ -24,19 +24,19 @@ struct die_companions {
 	struct image *dwp; /* package of split units, or NULL */
 	struct image **dwos;
 	size_t dwo_count;
-	/* Receives "comp_dir NUL name NUL" for each split unit that no companion has. Entries
-	 * beyond the buffer's ceiling are dropped without an error. NULL: not wanted. */
+	/* Receives "comp_dir NUL name NUL" for each split unit that no companion has, or is NULL.
+	 * Entries beyond the buffer's ceiling are dropped without an error. */
 	struct buf *missing;
 	/* Only units that describe these addresses (vaddr, with the image's bias) need to be read.
-	 * Count 0: all units. */
+	 * If the count is 0, all units are read. */
 	const uint64_t *wanted;
 	size_t wanted_count;
-	/* Receives a note (rsym_report.h) for each part that cannot be read, up to its ceiling.
-	 * NULL: not wanted. */
+	/* Receives a note (rsym_report.h) for each part that cannot be read, up to the buffer's
+	 * ceiling, or is NULL. */
 	struct buf *notes;
-	struct helper *helper; /* inflates ahead for the fast reader, or NULL */
-	bool types;            /* fill debug_unit.types */
-	bool columns;          /* read columns and discriminators (column words) */
+	struct helper *helper; /* inflates ahead for die_scan.h, or NULL */
+	bool types;            /* whether debug_unit.types is filled in */
+	bool columns;          /* whether columns and discriminators are read (column words) */
 };
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "die_dwp.h"
 
-/* DW_SECT_*; 5 and 7 are of no use here. In version 2, 8 is .debug_macro.dwo. */
+/* Returns the section with a DW_SECT_* number, or DWP_SECTIONS if it is not used. In version 2,
+ * number 8 is .debug_macro.dwo. */
 static enum dwp_section dwp_section_of(uint32_t number, uint32_t version)
 {
 	switch (number) {
@@ -43,8 +44,8 @@ static uint32_t u32_at(const uint8_t *table, uint64_t index)
 	return v;
 }
 
-/* A search ends only at a free slot. No tool fills more than two thirds (DWARF 5 section
- * 7.3.5.3). */
+/* Returns whether there is a free slot, at which a search for an unknown id ends. Tools fill at
+ * most two thirds of the slots (DWARF 5 section 7.3.5.3). */
 static bool has_free_slot(const struct dwp_index *x)
 {
 	for (uint32_t i = 0; i < x->slot_count; i++) {
@@ -60,8 +61,8 @@ static bool has_free_slot(const struct dwp_index *x)
 int dwp_index_open(struct dwp_index *ret, const uint8_t *p, size_t len, struct err *err)
 {
 	struct bytes in = bytes_of(p, len);
-	/* DWARF 5 has 16 bits and padding here, version 2 has 32 bits: both read alike when the
-	 * padding is 0. */
+	/* DWARF 5 has 16 bits and padding here, version 2 has 32 bits. Both are read alike, because
+	 * the padding is 0. */
 	uint32_t version = bytes_u32(&in);
 	struct dwp_index x = {
 		.column_count = bytes_u32(&in),
@@ -86,7 +87,7 @@ int dwp_index_open(struct dwp_index *ret, const uint8_t *p, size_t len, struct e
 	x.lens = take_index_table(&in, x.unit_count, x.column_count, 4);
 	if (in.failed)
 		return err_set(err, ERR_DATA, ".debug_cu_index is cut, or its counts are wrong");
-	/* Ids are spread over slots by their low bits. */
+	/* The low bits of an id select its slot. */
 	if (x.slot_count & (x.slot_count - 1))
 		return err_set(err, ERR_DATA, ".debug_cu_index of %u slots, no power of 2",
 			       x.slot_count);

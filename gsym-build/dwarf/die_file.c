@@ -8,7 +8,7 @@
 int die_file_open(struct die_file *f, struct image *im, enum die_file_kind kind,
 		  struct debug_text *text, struct err *err)
 {
-	/* The names by kind; NULL: the section is not read in a file of this kind. */
+	/* The names by kind; NULL if the section is not read in a file of this kind. */
 	const struct {
 		const char *names[DIE_FILE_SPLIT + 1];
 		struct die_section *ret;

@@ -16,7 +16,8 @@ void die_files_close(struct die_files *x)
 	free(x->units);
 }
 
-/* Damage in a companion is only reported, so that the table is still built. */
+/* Reports damage in a companion, so that the table is still built. Returns ERR_MEMORY if memory was
+ * out. */
 static int leave_out_companion(struct die_notes *notes, const char *what, const struct err *why,
 			       struct err *err)
 {
@@ -26,14 +27,14 @@ static int leave_out_companion(struct die_notes *notes, const char *what, const 
 	return 0;
 }
 
-/* DWARF 5 gives .debug_str_offsets.dwo a header, and a split unit has no base attribute that skips
- * it. */
+/* Returns the length of the header of .debug_str_offsets.dwo. Only DWARF 5 has one, and a split
+ * unit has no base attribute that skips it. */
 static uint64_t str_offsets_header(const struct die_unit *u)
 {
 	return u->encoding.version < 5 ? 0 : u->encoding.offset_size == 4 ? 8 : 16;
 }
 
-/* Finds the id of a unit that may be split. False when it has none. */
+/* Finds the id of a unit that may be split. Returns false if it has none. */
 static bool split_id_of(struct die_lookup *lookup, struct die_unit *u, uint64_t *ret)
 {
 	const struct die_table *t;

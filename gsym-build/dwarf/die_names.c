@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resolves names along DW_AT_specification and DW_AT_abstract_origin: the first linkage name in the
- * chain wins, else the first plain name. Chains may leave the unit; a hop limit ends cycles. Only
- * scopes with code are resolved, and each origin once: for nine inlined calls in ten it is in the
- * cache.
+ * chain is taken, else the first plain name. Chains may leave the unit; a hop limit ends cycles.
+ * Only scopes with code are resolved. Origins are cached, which serves nine inlined calls in ten.
  */
 #include "die_names.h"
 
@@ -13,17 +12,17 @@
 
 /* The name and declaration that the chain of origins from one DIE leads to. */
 struct origin_name {
-	uint32_t name; /* string: the linkage name, else the plain one; DEBUG_NONE */
+	uint32_t name; /* id of the linkage name, else of the plain one, or DEBUG_NONE */
 	uint32_t decl_file, decl_line;
 	bool is_linkage, has_decl_file;
 };
 
 /* An entry of a direct-mapped cache of origins, indexed by a hash of the offset. On a collision the
- * newer one wins, and the other is resolved again when it is needed. */
+ * newer entry replaces the older, which is resolved again when it is needed. */
 struct origin_memo {
 	const struct die_file *file;
 	uint64_t off;
-	uint32_t stamp; /* of the unit, because file numbers differ between units; 0: free */
+	uint32_t stamp; /* the unit's stamp, because file numbers differ between units; 0 if free */
 	struct origin_name name;
 };
 

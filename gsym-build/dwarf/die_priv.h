@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_DIE_PRIV_H
 #define RAWSTACK_DIE_PRIV_H
-/* Private to die_scan.c and scan_parallel.c: a scan as a whole. Each part is written by the file
- * that it is named after. */
+/* The state of a whole scan, private to die_scan.c and scan_parallel.c. Each part is written only
+ * by the file that its type is named after. */
 #include "die_names.h"
 #include "die_scan.h"
 #include "die_types.h"
@@ -18,31 +18,31 @@ struct die_scan {
 	struct die_names names;
 	struct die_types types;
 	struct unit_filter wanted;
-	struct die_repeats repeats; /* of the first thread: both use it */
+	struct die_repeats repeats; /* both threads use the first one's */
 	struct die_notes notes;
 	const struct debug_sink *sink;
 };
 
-/* Opens everything but .debug_info. 0; errors as die_scan_with(). The caller must call
+/* Opens everything but .debug_info. Returns 0 or errors as die_scan_with(). The caller must call
  * die_scan_close() even after an error. */
 int die_scan_open(struct die_scan *s, struct image *im, const struct die_companions *companions,
 		  struct debug_text *text, const struct debug_sink *sink,
 		  struct debug_report *report, struct err *err) _must_check_;
-/* Opens .debug_info. 1: units can be read; 0: there are none; negative on error. */
+/* Opens .debug_info. Returns 1, 0 if there are no units, or an error. */
 int die_scan_open_info(struct die_scan *s, struct image *im,
 		       const struct die_companions *companions, struct err *err) _must_check_;
 void die_scan_close(struct die_scan *s);
 
-/* Length of .debug_info. */
+/* Returns the length of .debug_info. */
 uint64_t die_scan_info_len(const struct die_scan *s);
 
-/* Finds the unit at an offset and makes its bytes readable. 1; 0: this unit cannot be read (*why
- * says why) but ret->end is valid; negative: no later unit can be found either. */
+/* Finds the unit at an offset and makes its bytes readable. Returns 1, 0 if the unit cannot be read
+ * (*why says why) but ret->end is valid, or an error if no later unit can be found either. */
 int die_scan_find_unit(struct die_scan *s, uint64_t off, struct die_unit *ret, struct err *why);
 
 /* Reads the unit with this number, for which die_scan_find_unit() returned `found`, and gives it to
- * the sink, or notes why it cannot be read. 0; ERR_MEMORY, ERR_LIMIT of die_repeats_check(), and
- * what the sink returns. */
+ * the sink, or notes why it cannot be read. Returns 0, ERR_MEMORY, ERR_LIMIT as
+ * die_repeats_check(), or what the sink returns. */
 int die_scan_read_unit(struct die_scan *s, const struct die_unit *u, uint32_t number, int found,
 		       struct err *why, struct err *err) _must_check_;
 

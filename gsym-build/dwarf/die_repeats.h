@@ -4,9 +4,9 @@
 /*
  * Limits repeated reads of the same data. Thousands of functions may refer to one range list, and
  * many units to one line table or split unit; each reference makes scopes and rows of its own. The
- * bytes read in a whole file are compared with the bytes that exist, so that the work is
- * proportional to the file's length. Both threads count together, and an excess is an error of the
- * file, not of one unit, so that the outcome does not depend on how the threads share the units.
+ * bytes read for a whole file are compared with the bytes that exist, so that the work stays
+ * proportional to the file's length. Both threads share the counters, and an excess fails the file
+ * rather than one unit, so that the result does not depend on how the threads share the units.
  */
 #include <stdatomic.h>
 
@@ -14,9 +14,9 @@
 #include "err.h"
 #include "limits.h"
 
-/* How many times over the range lists, line tables and split units of a file are read, for units
- * and functions may share them: a producer refers to each once, and 1.25 times is the most that was
- * seen. The second limit is in bytes, which may be read so often in any case. */
+/* The total length of range lists, line tables and split units read may be LIMIT_REPEATS times that
+ * of the file's sections, because units and functions may share them. Producers refer to each once;
+ * the highest factor seen is 1.25. LIMIT_REPEATS_FREE bytes are added to the sections' length. */
 #define LIMIT_REPEATS      LIMIT(8)
 #define LIMIT_REPEATS_FREE LIMIT(16384)
 
@@ -32,14 +32,14 @@ struct die_repeats {
 	atomic_bool too_much[DIE_REPEATED_COUNT];
 };
 
-/* Adds read_len bytes read from data that is `len` bytes long. False when the total is over the
- * limit. */
+/* Adds read_len bytes read from data that is `len` bytes long. Returns false if the total is over
+ * the limit. */
 bool die_repeats_add(struct die_repeats *r, enum die_repeated what, uint64_t read_len,
 		     uint64_t len);
 
 bool die_repeats_is_over(const struct die_repeats *r, enum die_repeated what);
 
-/* ERR_LIMIT, naming the kind of data, when any total is over its limit. */
+/* Returns ERR_LIMIT, naming the kind of data, if any total is over its limit. */
 int die_repeats_check(const struct die_repeats *r, struct err *err) _must_check_;
 
 #endif

@@ -5,8 +5,9 @@
 #include "die_priv.h"
 #include "limits.h"
 
-/* Notes a skeleton unit (DWARF 5 section 3.1.2, or DW_AT_GNU_dwo_name before) whose code another
- * file describes. One without code is not noted: clang describes modules by such units. */
+/* Notes a skeleton unit (DWARF 5 section 3.1.2, or DW_AT_GNU_dwo_name before) if its split unit was
+ * not found. A skeleton without code is not noted, because clang describes modules by such
+ * units. */
 static void note_split_unit(struct die_scan *s, const struct die *d)
 {
 	const char *name = die_string(d, DIE_DWO_NAME);
@@ -23,7 +24,8 @@ static void note_split_unit(struct die_scan *s, const struct die *d)
 	die_notes_unit(&s->notes, "", c->unit.off, c->name, &why);
 }
 
-/* 1: the current unit was read; 0: it has no code of its own; negative. */
+/* Returns 1 if the current unit was read, 0 if it has no code of its own or none that is wanted, or
+ * an error. */
 static int scan_unit(struct die_scan *s, struct err *err)
 {
 	struct current_unit *c = &s->current;
@@ -49,14 +51,14 @@ static int scan_unit(struct die_scan *s, struct err *err)
 	TRY(die_names_resolve(&s->names, c, &s->scopes, err));
 	if (s->lookup.types)
 		TRY(die_types_resolve(&s->types, c, &s->scopes, err));
-	/* A table must not lack in silence what there was no memory for. */
+	/* Out of memory is an error: a table must not silently lack strings or files. */
 	if (c->lines.no_memory || c->text->strings.no_memory || c->text->files.no_memory)
 		return err_no_memory(err);
 	unit_filter_mark_found(&s->wanted, s->scopes.spans, s->scopes.span_count);
 	return 1;
 }
 
-/* Makes bytes of .debug_info readable. 1 and *ret; 0 when the section is too short; negative on
+/* Makes bytes of .debug_info readable. Returns 1 and *ret, 0 if the section is too short, or an
  * error. */
 static int view_info(struct die_scan *s, uint64_t off, uint64_t len, const uint8_t **ret,
 		     struct err *err)

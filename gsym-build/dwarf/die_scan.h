@@ -18,10 +18,10 @@
 
 /*
  * Gives each compile unit to the sink in order of offset (scan_parallel() does not keep that
- * order). A unit that cannot be read is skipped, counted and named in the report, and the rest goes
- * on; a damaged line table costs a unit its lines only. Fails when a section cannot be loaded at
- * all, for memory, or when the sink does. An image without .debug_info has no units. One thread at
- * a time for each image and text.
+ * order). A unit that cannot be read is skipped, counted and named in the report; a damaged line
+ * table costs a unit its lines only. Fails if a section cannot be loaded, if memory is out, at the
+ * limits of die_repeats.h, or if the sink fails. An image without .debug_info has no units. Only
+ * one thread at a time may use an image and a text.
  */
 int die_scan(struct image *im, struct debug_text *text, const struct debug_sink *sink,
 	     struct debug_report *report, struct err *err) _must_check_;
@@ -31,16 +31,17 @@ int die_scan_with(struct image *im, const struct die_companions *companions,
 		  struct debug_text *text, const struct debug_sink *sink,
 		  struct debug_report *report, struct err *err) _must_check_;
 
-/* The destination of the units that one of two threads reads. */
+/* Receives the units that one of the two threads reads. */
 struct die_part {
 	struct debug_text *text;
 	const struct debug_sink *sink;
 };
 
 /*
- * die_scan_with() in two threads, the caller's and the helper's: an idle thread takes the next run
- * of units and inflates it. Which part gets a unit differs from call to call; the report, `missing`
- * and `notes` do not. `companions` must ask for neither addresses nor types.
+ * Does what die_scan_with() does in two threads, the caller's and the helper's: an idle thread
+ * takes the next run of units and inflates it. Which part receives a unit differs from call to
+ * call; the report, `missing` and `notes` do not. `companions` must ask for neither addresses nor
+ * types.
  */
 int scan_parallel(struct image *im, const struct die_companions *companions,
 		  struct die_part parts[2], struct debug_report *report, struct helper *helper,

@@ -6,14 +6,14 @@
 
 #include "limits.h"
 
-/* One level of the DIE tree. A scope without code is only noted; it is added when something below
- * it has code, which nine in ten never have. */
+/* One level of the DIE tree. A scope without code is only noted, and added when something below it
+ * has code, which is so for one in ten. */
 struct level {
-	uint32_t owner; /* the level directly below the scope that holds these DIEs; 0: no scope */
-	/* The rest describes the DIE above this level, if that is a scope. */
-	uint32_t scope;       /* index of the scope once it is added */
-	const uint8_t *noted; /* where its DIE begins while it is only noted, else NULL */
-	bool function;        /* a subprogram, not an inlined call */
+	uint32_t owner; /* level directly below the scope that holds these DIEs, or 0 */
+	/* The other members describe the DIE above this level, if that is a scope. */
+	uint32_t scope;       /* index of the scope, once it is added */
+	const uint8_t *noted; /* start of its DIE while it is only noted, else NULL */
+	bool function;        /* it is a subprogram, not an inlined call */
 };
 
 struct walk {
@@ -24,7 +24,7 @@ struct walk {
 	const struct die_table *table;
 	uint32_t no_code; /* abbreviation flags that say that nothing below has code */
 	uint32_t depth;   /* depth of the current DIEs: 1 directly below the unit's own */
-	uint32_t muted;   /* DIEs from this depth on hold no code, or are too deep; 0: none */
+	uint32_t muted;   /* DIEs from this depth on have no code or are too deep; 0 if none */
 	struct level levels[LIMIT_DIE_DEPTH + 1];
 };
 
@@ -89,7 +89,7 @@ static int add_die_scope(struct walk *w, const struct die *d, const struct range
 	if (die_number(d, DIE_DECL_LINE, &line))
 		scope->decl_line = (uint32_t)line;
 	if (inlined) {
-		/* Number 0 when absent, as LLVM has it: the unit's own file in DWARF 5. */
+		/* A missing number is 0, as in LLVM: in DWARF 5, file 0 is the unit's own. */
 		file = line = 0;
 		(void)die_number(d, DIE_CALL_FILE, &file);
 		(void)die_number(d, DIE_CALL_LINE, &line);
@@ -122,8 +122,8 @@ static int read_die(const struct walk *w, const uint8_t *p, struct bytes *in, st
 	return die_next(u, w->table, in, ret, err);
 }
 
-/* Returns the scope of a level's owner; adds it, and the inlined calls around it, if it was only
- * noted. */
+/* Stores the scope of a level's owner, or DEBUG_NONE, in *ret. Adds it, and the inlined calls
+ * around it, if they were only noted. */
 static int owner_scope(struct walk *w, uint32_t level, uint32_t *ret, struct err *err)
 {
 	static const struct range_list no_code;
@@ -157,8 +157,8 @@ static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, s
 
 	TRY(read_die(w, p, in, &d, err));
 	TRY(current_unit_ranges(w->current, &d, err));
-	/* A scope that holds no wanted address counts as one without code; a scope below it may
-	 * hold one. */
+	/* A scope without a wanted address counts as one without code; a scope below it may still
+	 * have one. */
 	if (!w->current->scratch.count ||
 	    !unit_filter_overlaps(w->wanted, w->current->scratch.list, w->current->scratch.count))
 		return 0;
@@ -168,8 +168,7 @@ static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, s
 	return add_die_scope(w, &d, &w->current->scratch, parent, &ret->scope, err);
 }
 
-/* Returns the end of the children of a DIE from its DW_AT_sibling, if that is behind p; else
- * NULL. */
+/* Returns the end of a DIE's children from its DW_AT_sibling, or NULL if that is not behind p. */
 static const uint8_t *sibling_of(const struct walk *w, const struct die_abbrev *a,
 				 const uint8_t *attributes, const uint8_t *p)
 {
@@ -198,8 +197,8 @@ static void enter_die(struct walk *w, const struct die_abbrev *a, struct level b
 	w->levels[w->depth] = below;
 }
 
-/* Skips the attributes at *p, in one step if their length is fixed, as for most DIEs. False when
- * they leave the unit. */
+/* Skips the attributes at *p, in one step if their length is fixed, as for most DIEs. Returns false
+ * if they leave the unit. */
 static inline bool step_over(const struct walk *w, const struct die_abbrev *a, const uint8_t *end,
 			     const uint8_t **p)
 {
@@ -217,8 +216,8 @@ static inline bool step_over(const struct walk *w, const struct die_abbrev *a, c
 	return !in.failed;
 }
 
-/* The cursor is a pair of pointers rather than a struct bytes, so that it stays in registers: a
- * unit has hundreds of thousands of DIEs. */
+/* The cursor is a pair of pointers rather than a struct bytes, to stay in registers: a unit may
+ * have hundreds of thousands of DIEs. */
 static int walk_unit(struct walk *w, const uint8_t *p, const uint8_t *end, struct err *err)
 {
 	const struct die_unit *u = &w->current->unit;

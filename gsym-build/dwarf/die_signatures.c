@@ -24,7 +24,7 @@ static int add_type_units(struct die_signatures *x, const struct die_file *f, st
 	return 0;
 }
 
-/* Adds a section of type units that refer to the other sections of `of`. */
+/* Adds a section of type units, which use the other sections of `of`. */
 static struct die_file *add_types_file(struct die_signatures *x, const struct die_file *of,
 				       struct die_section whole, bool is_types)
 {
@@ -43,7 +43,8 @@ static struct die_file *add_types_file(struct die_signatures *x, const struct di
 	return f;
 }
 
-/* Loads a section. An unreadable one is treated as missing; its types are shown as "?". */
+/* Loads a section and returns whether it is there. An unreadable one is treated as missing; its
+ * types are shown as "?". */
 static bool load_types_section(struct image *im, const char *name, struct die_section *ret)
 {
 	struct err why;

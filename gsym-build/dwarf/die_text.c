@@ -7,9 +7,9 @@
 #include "limits.h"
 
 /*
- * The cache of seen strings is 2 MB at most, enough for the names that a large program uses. An
- * evicted string is hashed again. Names are longer than NAME_LEN on average, so a smaller cache
- * suffices for a small file and takes less time to clear.
+ * The cache of seen strings takes at most 2 MB, enough for the names of a large program. An evicted
+ * string is hashed again. Names are longer than NAME_LEN on average, so a small file needs only a
+ * small cache, which takes less time to clear.
  */
 #define SEEN_BITS_MIN 8
 #define SEEN_BITS_MAX 17
@@ -38,7 +38,7 @@ int die_text_open(struct die_text *t, struct image *im, bool split, struct debug
 		TRY(die_section_load(&t->line_str, im, ".debug_line_str", err));
 	TRY(die_section_load(&t->str_offsets, im,
 			     split ? ".debug_str_offsets.dwo" : ".debug_str_offsets", err));
-	/* Cut each section behind its last NUL: then every string before that ends inside it. */
+	/* Cut each section behind its last NUL, so that every string in it ends inside it. */
 	for (size_t i = 0; i < ARRAY_LEN(strings); i++)
 		while (strings[i]->len && strings[i]->p[strings[i]->len - 1])
 			strings[i]->len--;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes the signatures of functions as text: return type and parameters (DWARF 5 chapter 5,
- * sections 3.3.2 and 4.1), if they are wanted. A type name is qualified by the namespaces and
- * classes around it, unless the type is inside a function. What cannot be read is "?".
+ * sections 3.3.2 and 4.1). A type name is qualified by the namespaces and classes around it, up to
+ * the nearest function. A type that cannot be read is "?".
  */
 #include "die_types.h"
 
@@ -13,12 +13,12 @@
 #include "limits.h"
 
 enum {
-	CHILDREN_MAX = 4096, /* DIEs looked at for the parameters of one function */
+	CHILDREN_MAX = 4096, /* DIEs read for the parameters of one function */
 };
 
 struct place {
 	const struct die_file *file;
-	uint64_t off; /* 0: none */
+	uint64_t off; /* 0 if there is no DIE */
 };
 
 #define UNREADABLE UINT64_MAX
@@ -42,8 +42,8 @@ static bool die_at_place(struct die_types *t, struct place at, struct bytes *in,
 	return at.off != UNREADABLE && die_lookup_die(t->lookup, at.file, at.off, in, d);
 }
 
-/* Reads the DIE of a type. A declaration may refer to the type unit that defines it; *at then moves
- * there. */
+/* Reads the DIE of a type and returns whether there is one. A declaration may refer to the type
+ * unit that defines it; *at then moves there. */
 static bool type_at(struct die_types *t, struct place *at, struct die *d)
 {
 	struct bytes in;
@@ -68,7 +68,8 @@ static void put_type_text(const char *text, struct buf *out)
 }
 
 /* Stores the namespaces and classes around a type, nearest first, and returns their number, up to
- * cap. A type in a type unit is not nested in them, but refers to its declaration, which is. */
+ * cap. A type in a type unit may stand outside its namespaces and classes; DW_AT_specification then
+ * leads to its declaration inside them. */
 static size_t find_outers(struct die_types *t, struct die d, struct place *ret, size_t cap)
 {
 	uint64_t around[LIMIT_TYPE_HOPS];
@@ -167,7 +168,7 @@ static void put_type_at(struct die_types *t, struct place at, bool is_c, unsigne
 	struct place inner;
 	struct die d;
 
-	if (out->failed) /* the limit is reached: references between types may be cyclic */
+	if (out->failed) /* at the text's limit: references between types may be cyclic */
 		return;
 	if (!at.off) {
 		buf_str(out, "void");
@@ -206,7 +207,7 @@ static void put_type_at(struct die_types *t, struct place at, bool is_c, unsigne
 		put_type_parameters(t, at, is_c, hops + 1, out);
 		return;
 	case DW_TAG_packed_type:
-	case DW_TAG_subrange_type: /* one without a name is shown as its base type */
+	case DW_TAG_subrange_type: /* a type without a name is shown as its base type */
 		if (!die_string(&d, DIE_NAME) && inner.off) {
 			put_type_at(t, inner, is_c, hops + 1, out);
 			return;
@@ -219,15 +220,15 @@ static void put_type_at(struct die_types *t, struct place at, bool is_c, unsigne
 	put_type_name(t, &d, is_c, out);
 }
 
-/* Whether the body of a function begins at this DIE: the parameters come before it. */
+/* Returns whether a DIE with this tag begins the body of a function. Parameters come before it. */
 static bool is_body(uint32_t tag)
 {
 	return tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine ||
 	       tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
 }
 
-/* Finds the type of a parameter. A parameter of a function's copy refers to the original, which has
- * the type. */
+/* Finds the type of a parameter. In a copy of a function, a parameter refers to the original one,
+ * which has the type. */
 static struct place type_of(struct die_types *t, struct die *d)
 {
 	struct place type = read_type_reference(t, d, DIE_TYPE), origin;
@@ -242,7 +243,7 @@ static struct place type_of(struct die_types *t, struct die *d)
 	return type;
 }
 
-/* Appends the parameters, as "(int, char *)". True when there is at least one. */
+/* Appends the parameters, as "(int, char *)". Returns whether there is at least one. */
 static bool put_type_parameters(struct die_types *t, struct place at, bool is_c, unsigned int hops,
 				struct buf *out)
 {
@@ -288,9 +289,9 @@ static bool put_type_parameters(struct die_types *t, struct place at, bool is_c,
 }
 
 /*
- * Makes the signature of the function whose DIE is at a place, along its chain of origins. The
- * parameters are those of the definition: a copy may lack some, and a declaration may name them
- * differently.
+ * Appends the signature of the function whose DIE is at a place, along its chain of origins. The
+ * parameters are those of the definition: a copy may lack some, and a declaration may name their
+ * types differently.
  */
 static void put_signature(struct die_types *t, struct place at, bool is_c, struct buf *out)
 {
@@ -336,8 +337,9 @@ struct type_key {
 	uint64_t is_c;
 };
 
-/* Inlined calls share the signature of their origin. A function has its own, because the
- * declaration it completes may lack the parameters when its class is in a type unit. */
+/* Stores the signature of a scope in *ret, or DEBUG_NONE. Inlined calls share the signature of
+ * their origin. A function has its own, because the declaration that it completes may lack the
+ * parameters if its class is in a type unit. */
 static int signature_of(struct die_types *t, const struct current_unit *c,
 			const struct debug_scope *scope, const struct scope_name *n, uint32_t *ret,
 			struct err *err)

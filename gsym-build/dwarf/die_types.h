@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_DIE_TYPES_H
 #define RAWSTACK_DIE_TYPES_H
-/* What functions return and take, as text. One thread at a time. */
+/* Makes the signatures of functions as text. A struct is for one thread at a time. */
 #include "die_scopes.h"
 #include "die_signatures.h"
 #include "enclosing_scopes.h"
@@ -12,7 +12,7 @@ struct die_types {
 	struct die_signatures signatures;
 	struct enclosing_scopes enclosing;
 	uint32_t *of_scopes; /* signatures of the current unit, by scope */
-	struct intern seen;  /* the DIEs of functions whose signature was made */
+	struct intern seen;  /* the functions whose signature was made */
 	uint32_t *ids;       /* their signatures */
 	size_t of_scopes_cap, ids_cap;
 };
@@ -20,7 +20,7 @@ struct die_types {
 void die_types_init(struct die_types *t, struct die_lookup *lookup);
 void die_types_close(struct die_types *t);
 
-/* Fills in t->of_scopes for the scopes of a unit whose names are resolved. ERR_MEMORY. */
+/* Fills in t->of_scopes for the scopes of a unit whose names are resolved. Returns ERR_MEMORY. */
 int die_types_resolve(struct die_types *t, const struct current_unit *c,
 		      const struct die_scopes *scopes, struct err *err) _must_check_;
 

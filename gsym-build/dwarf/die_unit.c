@@ -109,7 +109,7 @@ static bool form_is_address(unsigned int form)
 	}
 }
 
-/* Producers use every constant form. A negative value is invalid. */
+/* Producers use all constant forms. A negative value is invalid. */
 bool die_number(const struct die *d, enum die_slot slot, uint64_t *ret)
 {
 	switch (d->v.form[slot]) {
@@ -218,7 +218,7 @@ const char *die_string(const struct die *d, enum die_slot slot)
 	uint64_t v = d->v.value[slot];
 
 	switch (d->v.form[slot]) {
-	case DW_FORM_string: /* die_take() has checked that it ends inside the unit */
+	case DW_FORM_string: /* die_take() has checked that the string ends inside the unit */
 		return (const char *)d->attributes + v;
 	case DW_FORM_strp:
 		return die_text_at(&f->strings.str, v);

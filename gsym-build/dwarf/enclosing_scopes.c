@@ -14,7 +14,7 @@ enum {
 
 #define NO_RANGE UINT32_MAX
 
-/* A namespace, class or function: the offset of its DIE, and that of the end of its children. */
+/* A namespace, class or function, from the offset of its DIE to the end of its children. */
 struct enclosing_range {
 	uint64_t off, end;
 	uint32_t parent; /* index among the unit's ranges, or NO_RANGE */
@@ -30,11 +30,11 @@ struct unit_key {
 	uint64_t off;
 };
 
-/* The scope around the DIEs of one depth. */
+/* The scope around the DIEs at one depth. */
 struct level {
-	uint64_t off;   /* of the DIE above it */
-	uint32_t owner; /* level of the nearest namespace, class or function; 0: none */
-	uint32_t range; /* range of the owner, valid at its level */
+	uint64_t off;   /* offset of the DIE above this level */
+	uint32_t owner; /* level of the nearest namespace, class or function, or 0 */
+	uint32_t range; /* range of the owner, valid only at the owner's level */
 	bool is_function;
 };
 
@@ -96,8 +96,9 @@ static bool add_enclosing_range(struct walk *w, uint32_t level)
 	return true;
 }
 
-/* Functions are kept only when they contain types. Outer ones come first, so that ranges are sorted
- * by their start. */
+/* Adds ranges for the functions around the current DIE, a type: functions without types get none.
+ * Outer functions are added first, so that ranges are sorted by their start. Returns false if
+ * memory is out. */
 static bool keep_functions(struct walk *w)
 {
 	uint32_t stack[LIMIT_DIE_DEPTH + 1];
@@ -138,7 +139,8 @@ static bool enter_scope(struct walk *w, const struct die_abbrev *a, uint64_t off
 	return true;
 }
 
-/* Walks a whole unit. DIEs behind damage count as being in no scope. */
+/* Walks a whole unit and returns false if memory is out. Damage ends the walk, and scopes that are
+ * open there extend to the end of the unit. */
 static bool go_through(struct die_lookup *lookup, const struct die_unit *u, struct walk *w)
 {
 	struct bytes in = bytes_of(u->p + u->header_len, u->end - u->off - u->header_len);

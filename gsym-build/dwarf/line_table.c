@@ -2,7 +2,7 @@
 /*
  * Line tables: DWARF 5 section 6.2, and DWARF 2 to 4. libdwarf is not used because its version
  * 20210528 starts DWARF 5 programs at file 0, where the standard says 1. A path is DW_AT_comp_dir,
- * directory and name joined; an absolute part replaces what is before it.
+ * directory and name joined; an absolute part replaces the parts before it.
  */
 #include "line_table.h"
 
@@ -12,7 +12,7 @@
 #include "buf.h"
 #include "limits.h"
 
-/* Forms of a DWARF 5 directory or file entry: pairs of content type and form. */
+/* The content types and forms of a DWARF 5 directory or file entry. */
 enum {
 	FORMATS_MAX = 16
 };
@@ -80,7 +80,7 @@ static bool add_line_file(struct line_table *t, const char *base, uint64_t dir)
 	return true;
 }
 
-/* Reads the lists of DWARF 2 to 4, which an empty name ends. */
+/* Reads the directory and file lists of DWARF 2 to 4, each of which ends with an empty name. */
 static bool read_old_names(struct line_table *t, struct bytes *in)
 {
 	const char *name;
@@ -113,9 +113,9 @@ static bool read_formats(struct bytes *in, struct formats *f)
 }
 
 /*
- * Reads one value of an entry: a string into *ret_text, a number into *ret_number. Unknown forms
- * fail, because their length is not known. Each form takes at least one byte, so counts are bounded
- * by the input.
+ * Reads one value of an entry: a string into *ret_text or a number into *ret_number. An unknown
+ * form fails, because its length is unknown. Each form takes at least one byte, so the input bounds
+ * the number of entries.
  */
 static void read_form(const struct line_sections *s, struct bytes *in, uint64_t form, bool is_64,
 		      const char **ret_text, uint64_t *ret_number)
@@ -222,7 +222,7 @@ static int read_line_header(struct line_table *t, const struct line_sections *s,
 	bytes_skip(&rest, header_len);
 	p->min_len = bytes_u8(&in);
 	p->max_ops = t->version >= 4 ? bytes_u8(&in) : 1;
-	bytes_u8(&in); /* default_is_stmt, unused: all rows count */
+	bytes_u8(&in); /* default_is_stmt is not used, as all rows are kept */
 	p->line_base = (int8_t)bytes_u8(&in);
 	p->line_range = bytes_u8(&in);
 	p->opcode_base = bytes_u8(&in);
@@ -241,8 +241,8 @@ static int read_line_header(struct line_table *t, const struct line_sections *s,
 	return 0;
 }
 
-/* DWARF 5 section 6.2.5.1: on machines with several operations in an instruction, op_index counts
- * them. */
+/* Advances the address by `operations` (DWARF 5 section 6.2.5.1). On machines with several
+ * operations in an instruction, op_index counts them. */
 static void advance_address(const struct program *p, struct registers *r, uint64_t operations)
 {
 	if (p->max_ops <= 1) {
@@ -258,7 +258,7 @@ static bool emit_line_row(struct line_rows *out, struct registers *r, bool end)
 {
 	if (!GROW(out->rows, &out->cap, out->count + 1, LIMIT_LINE_ROWS))
 		return false;
-	/* Holds the file's number, which the caller replaces by its id. */
+	/* `file` holds the file's number, which the caller replaces by its id. */
 	out->rows[out->count++] = (struct debug_row){
 		.vaddr = r->address,
 		.file = r->file > UINT32_MAX ? UINT32_MAX : (uint32_t)r->file,
@@ -333,7 +333,7 @@ static bool standard_opcode(struct program *p, uint8_t opcode, bool want_columns
 		r->address += bytes_u16(&p->in);
 		r->op_index = 0;
 		break;
-	default: /* skips the operands of opcodes that are not needed or unknown */
+	default: /* skips the operands of unused and unknown opcodes */
 		for (unsigned int i = 0; i < p->operand_counts[opcode]; i++)
 			bytes_uleb(&p->in);
 		break;
@@ -369,7 +369,7 @@ static int run_line_program(struct program *p, struct line_table *t, uint64_t of
 	return p->in.failed ? line_damaged(off, "its program is cut", err) : 0;
 }
 
-/* The length that the table at `off` claims, cut at the end of the section. */
+/* Returns the length that the table at `off` claims, at most up to the end of the section. */
 static uint64_t table_len(const struct line_sections *s, uint64_t off)
 {
 	struct bytes in = bytes_of(s->line, s->line_len);
@@ -397,8 +397,8 @@ int line_table_read(struct line_table *t, const struct line_sections *s, uint64_
 	return rc;
 }
 
-/* Directory 0 is the compilation directory. DWARF 5 has it in the table; before, it is only in
- * DW_AT_comp_dir, and this returns NULL. */
+/* Returns the directory with a number, or NULL. Directory 0 is the compilation directory. DWARF 5
+ * has it in the table; before, it is only in DW_AT_comp_dir. */
 static const char *line_directory(const struct line_table *t, uint64_t number)
 {
 	if (t->version < 5) {

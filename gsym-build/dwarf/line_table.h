@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_LINE_TABLE_H
 #define RAWSTACK_LINE_TABLE_H
-/* Reads the line table of one unit from raw sections. It takes memory in proportion to the length
- * of its input. */
+/* Reads the line table of one unit from raw sections. It uses memory in proportion to the length of
+ * its input. */
 #include "bytes.h"
 #include "debug_info.h"
 
 struct line_sections {
-	const uint8_t *line, *line_str, *str; /* NULL: no such section */
+	const uint8_t *line, *line_str, *str; /* NULL if there is no such section */
 	size_t line_len, line_str_len, str_len;
 };
 
 struct line_file {
 	const char *base; /* name inside a section, or NULL */
 	uint64_t dir;
-	uint32_t id; /* of debug_text, DEBUG_NONE until it is requested */
+	uint32_t id; /* id in debug_text, DEBUG_NONE until it is requested */
 };
 
 /* A zeroed struct is an empty table. */
@@ -23,9 +23,9 @@ struct line_table {
 	struct line_file *files;
 	size_t dir_count, dirs_cap, file_count, files_cap;
 	unsigned int version;
-	bool want_columns; /* also columns and discriminators; the caller sets it */
-	bool no_memory;    /* memory was out for a file, which line_table_file() then lacks */
-	uint64_t read_len; /* bytes of the table that was read last, good or bad */
+	bool want_columns; /* whether columns and discriminators are read; the caller sets it */
+	bool no_memory;    /* memory was out for a file, which is then missing */
+	uint64_t read_len; /* length of the table that was read last, valid or not */
 };
 
 /* Reused from unit to unit. */
@@ -35,9 +35,9 @@ struct line_rows {
 };
 
 /*
- * Reads the table at section offset `off`. Rows carry file *numbers*, for line_table_file(). On
- * ERR_DATA the rows up to the damage are there, and the files if the header was good; ERR_LIMIT
- * and ERR_UNSUPPORTED likewise. ERR_MEMORY.
+ * Reads the table at section offset `off`. Rows hold file *numbers*, for line_table_file(). Returns
+ * ERR_DATA, ERR_LIMIT, ERR_UNSUPPORTED or ERR_MEMORY; the rows up to the damage are then there, and
+ * the files if the header was valid.
  */
 int line_table_read(struct line_table *t, const struct line_sections *s, uint64_t off,
 		    struct line_rows *out, struct err *err) _must_check_;

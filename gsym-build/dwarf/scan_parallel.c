@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One scan by two threads, each of which takes the next run of units when it is idle. */
+/* A scan by two threads, each of which takes the next run of units when it is idle. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -8,33 +8,33 @@
 #include "limits.h"
 #include "rsym_report.h"
 
-/* Bytes of units that are taken together from a plain section. From a compressed section, a run is
- * all units that are inflated. */
+/* The length of a run of units in a plain section. In a compressed section, a run is all units that
+ * are inflated. */
 #define RUN ((uint64_t)512 << 10)
 
 /* The state that both threads share. */
 struct share {
 	pthread_mutex_t lock;
 	/* The lock guards all members below. */
-	struct die_scan *owner; /* has .debug_info open */
+	struct die_scan *owner; /* the scan that has .debug_info open */
 	uint64_t next;          /* offset of the first unit that no thread has taken */
 	uint32_t next_number;
 	uint64_t unread;
 	struct unit_filter_shared wanted;
-	uint64_t reading[2]; /* where the current run of each thread begins; UINT64_MAX: none */
+	uint64_t reading[2]; /* offset of each thread's current run, or UINT64_MAX */
 	bool over;
 };
 
 struct run {
 	uint64_t off, end;
-	uint64_t seen;    /* p can be read up to there */
+	uint64_t seen;    /* the bytes at p are readable up to this offset */
 	const uint8_t *p; /* the byte at off */
 	uint32_t number;  /* of its first unit */
 	int found;        /* result of die_scan_find_unit() for that unit */
 	struct err why;
 };
 
-/* The lengths of the notes at the end of a unit. */
+/* The lengths of the notes after a unit was read. */
 struct mark {
 	uint32_t number;
 	size_t notes_end, missing_end;
@@ -46,7 +46,7 @@ struct scan_thread {
 	unsigned int index; /* 0 or 1 */
 	struct section_chunk chunk;
 	struct debug_report report;
-	uint32_t skipped_number; /* unit of report.skipped */
+	uint32_t skipped_number; /* unit that report.skipped is about */
 	struct buf notes, missing;
 	struct mark *marks;
 	size_t mark_count, marks_cap;
@@ -73,7 +73,7 @@ static void add_run_unit(struct share *sh, uint64_t end, bool readable)
 		sh->over = true;
 }
 
-/* Adds the units behind the first that are readable as a whole. */
+/* Adds the units behind the first that are readable to their ends. */
 static void add_visible(struct share *sh, struct run *run, uint64_t len)
 {
 	while (sh->next < len && !sh->over) {
@@ -88,13 +88,13 @@ static void add_visible(struct share *sh, struct run *run, uint64_t len)
 		header = die_unit_header(&u, run->p + (sh->next - run->off), have, sh->next, len,
 					 false, &why);
 		if ((header && header != ERR_UNSUPPORTED) || u.end > run->seen)
-			return; /* it begins a later run */
+			return; /* this unit begins a later run */
 		add_run_unit(sh, u.end, !header);
 	}
 }
 
-/* Finds the first unit of a run, skipping units that are not wanted. Returns what take_locked()
- * does. */
+/* Finds the first unit of a run, skipping units that are not wanted. Returns 1, or 0 if there is
+ * none. */
 static int take_first(struct share *sh, struct run *run, struct die_unit *ret)
 {
 	struct die_scan *owner = sh->owner;
@@ -114,7 +114,7 @@ static int take_first(struct share *sh, struct run *run, struct die_unit *ret)
 	return 1;
 }
 
-/* 1 and *run, 0 when there is no more, negative. */
+/* Returns 1 and *run, 0 if there are no more units, or an error. */
 static int take_locked(struct share *sh, struct scan_thread *r, struct run *run, struct err *err)
 {
 	struct die_scan *owner = sh->owner;
@@ -270,13 +270,13 @@ static void report_both(struct debug_report *to, const struct scan_thread r[2])
 	}
 }
 
-/* Sections that both threads inflate, each taking the next one. */
+/* The state of loading sections in both threads, each of which takes the next section. */
 struct loading {
 	struct image *im;
 	atomic_size_t taken;
 };
 
-/* Errors are ignored here: they recur where the sections are opened. */
+/* Errors are ignored here, because they recur when the sections are opened. */
 static void open_second(void *ctx)
 {
 	/* Ordered by typical size, the largest first. */
@@ -292,8 +292,8 @@ static void open_second(void *ctx)
 		(void)image_section(l->im, names[i], &p, &len, &ignored);
 }
 
-/* 1: both are ready; 0: there are no units; negative. Notes about companions are made once, by the
- * first thread. */
+/* Opens the scans of both threads. Returns 1, 0 if there are no units, or an error. Only the first
+ * scan notes damaged companions. */
 static int open_both(struct scan_thread r[2], struct image *im,
 		     const struct die_companions *companions, const struct die_part parts[2],
 		     struct debug_report *report, struct err *err)
@@ -323,7 +323,7 @@ static int open_both(struct scan_thread r[2], struct image *im,
 	return 1;
 }
 
-/* A struct scan_thread is too large for the stack. */
+/* The threads' state is allocated, because it is too large for the stack. */
 int scan_parallel(struct image *im, const struct die_companions *companions,
 		  struct die_part parts[2], struct debug_report *report, struct helper *helper,
 		  struct err *err)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Bytes inflated beyond those requested: less costs more calls, more overflows the CPU caches. */
+/* Bytes inflated beyond those requested. Fewer cost more calls; more exceed the CPU caches. */
 #define AHEAD ((size_t)512 << 10)
 /* Pages of the file are given back in runs of this length. */
 #define DROP  ((uint64_t)8 << 20)
@@ -15,7 +15,7 @@ static void inflate_next(void *ctx)
 	w->next_rc = inflate_stream_read(w->stream, w->next, w->next_len, &w->next_err);
 }
 
-/* Gives back pages of the file: bytes of the section before `off` are not read again. */
+/* Gives the file's pages before `off` back to the kernel, because they are not read again. */
 static void drop_pages(struct section_stream *w, uint64_t off)
 {
 	if (off - w->dropped < DROP)
@@ -24,7 +24,7 @@ static void drop_pages(struct section_stream *w, uint64_t off)
 	w->dropped = off;
 }
 
-/* Starts the idle helper on the next part. */
+/* Starts the idle helper with the next part. */
 static void start_next(struct section_stream *w)
 {
 	uint64_t left = w->len - w->inflated;
@@ -72,7 +72,8 @@ void section_stream_close(struct section_stream *w)
 	*w = (struct section_stream){0};
 }
 
-/* Makes room for len bytes, and moves the last `keep` bytes of the old view to their front. */
+/* Makes room for len bytes, and moves the last `keep` bytes of the old view to its front. Returns
+ * false if memory is out. */
 static bool make_stream_room(struct section_stream *w, size_t keep, uint64_t len)
 {
 	uint8_t *memory;
@@ -96,8 +97,8 @@ static bool make_stream_room(struct section_stream *w, size_t keep, uint64_t len
 	return true;
 }
 
-/* Takes parts that the helper inflated until the wanted bytes are there. Each part is taken whole,
- * so that the helper is never idle. */
+/* Takes the parts that the helper inflates until the wanted bytes are there. Each part is taken
+ * whole, so that the helper can start the next one. */
 static int take_ahead(struct section_stream *w, uint64_t off, uint64_t len, struct err *err)
 {
 	uint64_t end = w->off + w->have; /* end of the bytes taken so far */

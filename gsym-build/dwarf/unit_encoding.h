@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the size of a form depends on. */
+/* The properties that decide the size of a form and which attributes are extracted. */
 struct unit_encoding {
 	uint8_t version;      /* 2 to 5 */
 	uint8_t address_size; /* 4 or 8 */

@@ -7,7 +7,7 @@
 struct wanted_address {
 	uint64_t vaddr;
 	bool listed;
-	uint32_t open; /* index of the next open address, or of one on the way to it */
+	uint32_t open; /* own index if open, else a higher one: a chain to an open address */
 };
 
 struct wanted_pair {
@@ -16,9 +16,9 @@ struct wanted_pair {
 };
 
 /*
- * Most of the ranges tested are short inlined calls that hold no wanted address. A bit for each run
- * of 64 bytes that has one rejects them with one load, where a search takes a dozen. Runs share
- * bits modulo RUN_BITS.
+ * Most ranges tested are those of short inlined calls without a wanted address. A bitmap, with a
+ * bit set for each run of 64 bytes that has a wanted address, rejects them with one load, where a
+ * search takes a dozen. Runs whose numbers are equal modulo RUN_BITS share a bit.
  */
 #define RUN_SHIFT 6
 #define RUN_BITS  ((size_t)1 << 18)
@@ -31,7 +31,7 @@ static void mark_run(uint64_t *runs, uint64_t vaddr)
 	runs[bit / 64] |= UINT64_C(1) << bit % 64;
 }
 
-/* False: no address lies in [start, end). */
+/* Returns false if certainly no address lies in [start, end). */
 static bool maybe_between(const uint64_t *runs, uint64_t start, uint64_t end)
 {
 	uint64_t run = start >> RUN_SHIFT, last = (end - 1) >> RUN_SHIFT;
@@ -47,7 +47,7 @@ static bool maybe_between(const uint64_t *runs, uint64_t start, uint64_t end)
 	return false;
 }
 
-/* Index of the first address not below vaddr. */
+/* Returns the index of the first address not below vaddr. */
 static size_t first_from(const struct unit_filter *w, uint64_t vaddr)
 {
 	size_t low = 0, high = w->count;
@@ -63,7 +63,7 @@ static size_t first_from(const struct unit_filter *w, uint64_t vaddr)
 	return low;
 }
 
-/* The first from index k on that is not found yet, or the count. */
+/* Returns the index of the first open address from index k on, or the count. */
 static size_t open_from(const struct unit_filter *w, size_t k)
 {
 	while (w->list[k].open != k) {
@@ -84,7 +84,7 @@ static bool add_listed_range(struct unit_filter *w, uint64_t unit_off, uint64_t 
 	return true;
 }
 
-/* Reads the ranges of one unit. *ret_ok false: out of memory. */
+/* Reads the ranges of one unit. Sets *ret_ok to false if memory is out. */
 static void read_set(struct unit_filter *w, struct bytes set, size_t head_len,
 		     unsigned int off_size, bool *ret_ok)
 {
@@ -96,7 +96,7 @@ static void read_set(struct unit_filter *w, struct bytes set, size_t head_len,
 
 	if (set.failed || version != 2 || selector || (size != 4 && size != 8))
 		return;
-	/* Tuples are aligned to their length, relative to the beginning of the set. */
+	/* Tuples are aligned to their length, relative to the start of the set. */
 	bytes_skip(&set, -(head_len + set_len - set.left) & (2 * size - 1));
 	while (set.left >= 2 * size && *ret_ok) {
 		uint64_t start = size == 8 ? bytes_u64(&set) : bytes_u32(&set);
@@ -134,7 +134,7 @@ static bool read_index(struct unit_filter *w, struct bytes in)
 	return ok;
 }
 
-/* Sorts a list. Callers and indexes mostly give it in order, so that is tested first. */
+/* Sorts a list. Lists of callers and indexes are mostly sorted already, which is tested first. */
 static void put_in_order(void *list, size_t count, size_t size,
 			 int (*compare)(const void *a, const void *b))
 {
@@ -257,7 +257,7 @@ bool unit_filter_shared_is_done(const struct unit_filter_shared *both, const str
 	return filter_is_done(w, both->open_count, both->unlisted_count, unit_off);
 }
 
-/* The first pair of a unit, or pair_count. */
+/* Returns the index of the first pair of a unit or of a later one, or pair_count. */
 static size_t first_pair(const struct unit_filter *w, uint64_t unit_off)
 {
 	size_t low = 0, high = w->pair_count;
@@ -287,7 +287,7 @@ enum unit_filter_need unit_filter_need(const struct unit_filter *w, uint64_t uni
 	return UNIT_FILTER_ASK;
 }
 
-/* Whether an open address lies in [start, end). */
+/* Returns whether an open address lies in [start, end). */
 static bool wanted_between(const struct unit_filter *w, uint64_t start, uint64_t end)
 {
 	size_t k;
@@ -308,15 +308,14 @@ bool unit_filter_overlaps(const struct unit_filter *w, const struct debug_range 
 	return in;
 }
 
-/* Moves the needed rows of one sequence, [first, last], to index `to`; returns how many
- * those are. */
+/* Moves the needed rows of one sequence, [first, last], to index `to`, and returns their number. */
 static size_t keep_rows(const struct unit_filter *w, struct debug_row *rows, size_t first,
 			size_t last, size_t to)
 {
-	size_t kept = to, next = first; /* the first row that is not kept yet */
+	size_t kept = to, next = first; /* first row that is not kept yet */
 
 	for (size_t i = first; i < last; i++)
-		if (rows[i].vaddr > rows[i + 1].vaddr) { /* rows fall: the builder decides */
+		if (rows[i].vaddr > rows[i + 1].vaddr) { /* addresses fall; the builder decides */
 			memmove(rows + to, rows + first, (last + 1 - first) * sizeof(*rows));
 			return last + 1 - first;
 		}
@@ -347,7 +346,7 @@ void unit_filter_trim_rows(const struct unit_filter *w, struct line_rows *rows)
 		kept += keep_rows(w, rows->rows, first, i, kept);
 		first = i + 1;
 	}
-	rows->count = kept; /* rows without a closing row are no sequence */
+	rows->count = kept; /* rows without an end row are no sequence */
 }
 
 void unit_filter_mark_found(struct unit_filter *w, const struct debug_span *spans, size_t count)

@@ -33,7 +33,8 @@ static int check_ident(const uint8_t *p, size_t len, struct err *err)
 	return 0;
 }
 
-/* libelf shows a table that lies behind the end as absent; a cut file must be called one. */
+/* libelf treats a header table behind the end of the file as absent; such a file must be reported
+ * as truncated. */
 static int check_tables(struct image *im, struct err *err)
 {
 	uint64_t entry = im->ehdr.e_shentsize, count = im->ehdr.e_shnum, end;
@@ -132,7 +133,8 @@ int image_open(struct image **ret, const void *p, size_t len, struct err *err)
 	im->p = p;
 	im->len = len;
 	elf_version(EV_CURRENT);
-	/* libelf only reads an image of our own byte order, though its prototype says otherwise. */
+	/* libelf does not write to an image of our own byte order, though its prototype lacks a
+	 * const. */
 	im->elf = elf_memory((char *)(uintptr_t)p, len);
 	if (!im->elf || elf_kind(im->elf) != ELF_K_ELF || !gelf_getehdr(im->elf, &im->ehdr))
 		return image_library_failed("file header", err);
@@ -303,7 +305,8 @@ static bool part_is_named(const struct image_part *part, const char *name)
 		strcmp(part->name + 8, name + 7) == 0);
 }
 
-/* The next section of that name behind `after`, or the first (NULL). */
+/* Returns the next section of that name behind `after`, or the first if `after` is NULL; NULL if
+ * there is none. */
 static struct image_part *find_part(const struct image *im, const char *name,
 				    const struct image_part *after)
 {
@@ -364,7 +367,8 @@ static int part_content(struct image *im, struct image_part *part, const uint8_t
 	return 1;
 }
 
-/* Concatenates the parts into first->joined. 1; 0: they are all empty; negative. */
+/* Concatenates the sections of that name into first->joined. Returns 1, or 0 if all are empty, or a
+ * negative error. */
 static int join_parts(struct image *im, const char *name, struct image_part *first, struct err *err)
 {
 	_cleanup_(buf_done) struct buf all = BUF_INIT(LIMIT_SECTION_LEN);

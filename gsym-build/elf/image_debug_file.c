@@ -82,7 +82,8 @@ static int try_link(struct debug_link_file *f, const char *path, const struct bu
 	if (!real || !find_section(f, ".gnu_debuglink", true, &s))
 		return -1;
 	len = file_headers_content(&f->h, &s, name, sizeof(name));
-	/* A name, then padding and a checksum; a path would lead anywhere. */
+	/* The section holds a name, padding and a checksum. A path is refused, since it could lead
+	 * anywhere. */
 	if (!len || !memchr(name, 0, len) || !*name || strchr(name, '/'))
 		return -1;
 	*strrchr(real, '/') = 0;
@@ -135,7 +136,7 @@ int image_debug_file_vaddr(int fd, uint64_t file_off, uint64_t *ret_vaddr)
 	struct file_headers h;
 	struct file_header p;
 
-	/* 64-bit files only: others are looked up by their table. */
+	/* Only 64-bit files are handled here; others are looked up by their table. */
 	if (file_headers_read(fd, &h, NULL) || !h.is_64)
 		return 0;
 	for (uint32_t i = 0; i < h.segments.count; i++) {

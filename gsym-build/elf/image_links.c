@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ELF headers: System V gABI; .gnu_debuglink: GDB manual, "Separate Debug Files";
- * .gnu_debugaltlink: a name, NUL, a build id, as dwz writes it. */
+/* The formats are described in: System V gABI (ELF headers); GDB manual, "Separate Debug Files"
+ * (.gnu_debuglink). dwz writes .gnu_debugaltlink as a name, NUL and a build id. */
 #include "image_links.h"
 
 #include <elf.h>
@@ -12,7 +12,7 @@
 /* This many bytes tell apart the names of all sections that matter. */
 #define NAME_LEN 24
 
-/* Checks that there are section headers, and finds the one of their names. */
+/* Checks that there are section headers, and finds that of the section names. */
 static int read_names_header(int fd, struct file_headers *h, struct file_header *ret_names,
 			     struct err *err)
 {
@@ -29,7 +29,7 @@ static void take_debug_link(struct file_headers *h, const struct file_header *s,
 {
 	size_t n = file_headers_content(h, s, ret->debug_name, sizeof(ret->debug_name));
 
-	/* A file name, not a path. */
+	/* The section must hold a file name, not a path. */
 	if (!memchr(ret->debug_name, 0, n) || strchr(ret->debug_name, '/'))
 		ret->debug_name[0] = 0;
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * MiniDebugInfo: distributions strip .symtab and put one with the functions that .dynsym lacks into
- * the section .gnu_debugdata, as a whole ELF file under xz (GDB manual, "MiniDebugInfo").
- */
+/* MiniDebugInfo (GDB manual): distributions strip .symtab. A table with the functions that .dynsym
+ * lacks goes into the section .gnu_debugdata, as a whole ELF file compressed with xz. */
 #include "image_priv.h"
 
 #include "buf.h"
 #include "inflate_xz.h"
 #include "limits.h"
 
-/* A section of symbols only is 1 % of its file, and .gnu_debugdata has nothing else. */
+/* Symbols take about 1 % of a file, and .gnu_debugdata holds nothing else. */
 #define LIMIT_MINI_DEBUG_LEN (256 * MIB)
 
 static bool has_symtab(const struct image *im)

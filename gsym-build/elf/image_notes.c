@@ -5,12 +5,12 @@
 #include "htlhash.h"
 #include "limits.h"
 
-/* A note section or segment: build ids, ABI tags and the kernel's ELF notes take 1 KiB in practice.
- */
+/* The most bytes of a note section or segment. Build ids, ABI tags and the kernel's ELF notes take
+ * 1 KiB in practice. */
 #define LIMIT_NOTE_LEN MIB
 
-/* A table may be 65,535 headers of the same megabyte of notes; a real file has some kilobytes of
- * them in all. */
+/* The most bytes of notes read in a file, whose 65,535 headers may all give the same megabyte. A
+ * real file has some kilobytes of notes in all. */
 #define NOTES_MAX (16 * MIB)
 
 static const struct file_notes_limits limits = {
@@ -19,7 +19,7 @@ static const struct file_notes_limits limits = {
 	.read_len = NOTES_MAX,
 };
 
-/* Headers outside of the file give no build id. */
+/* Treats headers outside of the file as no build id. */
 static int or_none(int rc)
 {
 	return rc == ERR_DATA ? 0 : rc;
@@ -38,8 +38,8 @@ int image_notes_id(int fd, struct image_id *ret, struct err *err)
 			       (unsigned long long)h.file_len,
 			       (unsigned long long)LIMIT_ELF_FILE_LEN);
 	h.ends_len = HTLHASH_END_LEN;
-	/* Segments first: a stripped file may have no sections. In a separate debug file they may
-	 * point anywhere, so sections come second. */
+	/* Segments come first, because a stripped file may have no sections. Sections are searched
+	 * too, because the segments of a separate debug file may point anywhere. */
 	rc = or_none(file_notes_in_segments(&h, &limits, &ret->id, err));
 	if (!rc)
 		rc = or_none(file_notes_in_sections(&h, &limits, &ret->id, err));

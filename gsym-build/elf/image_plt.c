@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of PLT stubs. No symbol table has them: a stub is known by the slot of the GOT that it
- * jumps through, and the slot by the dynamic relocation that fills it. Code patterns: System V ABI,
- * x86-64 and i386 supplements, "Procedure Linkage Table"; AAELF64 "PLT sequences"; those of linkers
- * for Intel CET (endbr, .plt.sec) and for branch target identification.
+ * Names PLT stubs, which no symbol table has. A stub is known by the slot of the GOT that it jumps
+ * through, and the slot by the dynamic relocation that fills it. The code patterns are those of the
+ * System V ABI, x86-64 and i386 supplements, "Procedure Linkage Table"; of AAELF64, "PLT
+ * sequences"; and of linkers for Intel CET (endbr, .plt.sec) and for branch target identification.
  */
 #include "bisect.h"
 #include "image_priv.h"
@@ -16,14 +16,14 @@
 #include "limits.h"
 
 enum {
-	STUB_LEN = 16, /* of x86, if the section header does not have it */
+	STUB_LEN = 16, /* of x86, if the section header does not give it */
 	STUB_MAX = 64,
 };
 
 struct slot {
 	uint64_t vaddr;
 	uint32_t name;  /* with "@plt" */
-	uint32_t index; /* of the relocation in .rela.plt; UINT32_MAX: of another section */
+	uint32_t index; /* of the relocation in .rela.plt; UINT32_MAX if it is in another section */
 };
 
 struct plt {
@@ -45,7 +45,7 @@ static void plt_done(struct plt *p)
 	free(p->by_index);
 }
 
-/* Whether a relocation fills a slot with the address of a function. */
+/* Returns whether a relocation fills a slot with the address of a function. */
 static bool fills_slot(unsigned int machine, uint32_t type, bool *ret_indirect)
 {
 	static const struct {
@@ -81,7 +81,7 @@ static void add_slot(struct plt *p, uint64_t vaddr, const char *name, size_t len
 	p->failed |= p->slots[p->slot_count++].name == DEBUG_NONE;
 }
 
-/* One relocation of the section with symbols in `symtab`. */
+/* Reads one relocation, whose symbol is in section `symtab`. */
 static void read_relocation(struct plt *p, const GElf_Rela *rel, Elf_Data *symbols, size_t symtab,
 			    uint32_t index)
 {
@@ -95,7 +95,7 @@ static void read_relocation(struct plt *p, const GElf_Rela *rel, Elf_Data *symbo
 	if (!fills_slot(im->ehdr.e_machine, (uint32_t)GELF_R_TYPE(rel->r_info), &indirect))
 		return;
 	if (!symbol && indirect) {
-		/* An ifunc, resolved when the program starts. The name is that of objdump. */
+		/* An ifunc is resolved when the program starts. objdump gives it this name. */
 		snprintf(absolute, sizeof(absolute), "*ABS*+0x%llx",
 			 (unsigned long long)rel->r_addend);
 		add_slot(p, rel->r_offset, absolute, strlen(absolute), index);
@@ -195,7 +195,7 @@ static void add_stub(struct plt *p, uint64_t vaddr, uint64_t len, const struct s
 	p->added++;
 }
 
-/* Finds the slot of the x86 stub at `code`; NULL: it is no stub. */
+/* Returns the slot of the x86 stub at `code`, or NULL if it is no stub. */
 static const struct slot *x86_slot(const struct plt *p, const uint8_t *code, size_t len,
 				   uint64_t vaddr)
 {
@@ -271,7 +271,7 @@ static void read_aarch64(struct plt *p, const GElf_Shdr *sh, const uint8_t *code
 		for (int i = 0; i < STUB_OPS && ahead.left; i++)
 			if (bytes_u32(&ahead) == BR_X17)
 				break;
-		while (ahead.left) { /* padding up to the next one */
+		while (ahead.left) { /* skip padding up to the next stub */
 			struct bytes next = ahead;
 
 			if (bytes_u32(&next) != NOP)

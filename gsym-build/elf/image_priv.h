@@ -26,13 +26,13 @@ struct image {
 	size_t segment_count;
 	bool debug_only, mapped;
 	uint64_t relocations_skipped;
-	char relocation_skipped[128]; /* the first */
+	char relocation_skipped[128]; /* describes the first */
 };
 
 /*
- * Relocatable files only. Gives each loaded section its address and makes segments of the code (see
+ * Gives each loaded section of a relocatable file its address and makes segments of the code (see
  * image.h). The base keeps addresses that no relocation filled in (code that `ld -r` dropped) below
- * all sections. ERR_DATA, ERR_MEMORY.
+ * all sections. ERR_DATA, ERR_UNSUPPORTED, ERR_MEMORY.
  */
 #define IMAGE_BASE_REL UINT64_C(0x10000)
 int image_lay_out(struct image *im, struct err *err) _must_check_;
@@ -54,17 +54,20 @@ static inline bool image_part_is_code(const struct image_part *part)
 	       part->shdr.sh_size;
 }
 
-/* The content of a section for gelf_get...(), or NULL when the file does not hold all of it. */
+/* Returns the content of a section for gelf_get...(), or NULL if the file does not hold
+ * all of it. */
 Elf_Data *image_data(const struct image *im, size_t index);
 
-/* The section numbers that do not fit into the symbols of a table (SHT_SYMTAB_SHNDX), or NULL. */
+/* Returns the section numbers that do not fit into the symbols of a table (SHT_SYMTAB_SHNDX), or
+ * NULL. */
 Elf_Data *image_extended(const struct image *im, size_t symtab);
 
-/* The section a symbol is defined in: 0 when it is in none or the number makes no sense. */
+/* Returns the section in which a symbol is defined, or 0 if it is in none or the number
+ * is invalid. */
 size_t image_symbol_section(const struct image *im, const GElf_Sym *sym, uint32_t extended);
 
-/* The address of a symbol of a relocatable file after image_lay_out(). False: undefined, or no such
- * symbol. */
+/* Gives the address of a symbol of a relocatable file after image_lay_out(). Returns false if the
+ * symbol is undefined or does not exist. */
 bool image_symbol_vaddr(const struct image *im, Elf_Data *symbols, Elf_Data *extended, size_t index,
 			uint64_t *ret_vaddr);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Relocatable files (ET_REL): gives each section an address, and applies the relocations of
+ * For relocatable files (ET_REL): gives each section an address, and applies the relocations of
  * sections that are not loaded (gABI "Relocation", and the psABI supplements named below). Linked
- * files may keep relocations of their debug sections too; those were applied by the linker and must
- * not be again.
+ * files may keep relocations of their debug sections too; the linker has applied those, and they
+ * must not be applied again.
  */
 #include "image_priv.h"
 
@@ -19,7 +19,7 @@ enum action {
 	ADD = 3,      /* the present value + S + A */
 	SUBTRACT = 4,
 	IGNORE = 5, /* offsets of thread-local variables, and marks */
-	/* The next three change a ULEB128, which keeps its length. */
+	/* These three change a ULEB128, which keeps its length. */
 	SET_LEB = 6,
 	ADD_LEB = 7,
 	SUBTRACT_LEB = 8,
@@ -140,7 +140,8 @@ static const struct rule rules[] = {
 	{EM_BPF, 0, 0, IGNORE},
 };
 
-/* One byte at least stays free behind each section, so that its end is no address of the next. */
+/* Gives a section the next address. At least one byte stays free behind it, so that its end is no
+ * address of the next section. Returns false if there is no room. */
 static bool place_part(struct image_part *part, uint64_t max, uint64_t *end)
 {
 	GElf_Shdr *sh = &part->shdr;
@@ -166,7 +167,7 @@ static int code_segments(struct image *im, struct err *err)
 	for (size_t i = 1; i < im->part_count; i++)
 		count += image_part_is_code(&im->parts[i]);
 	if (count > LIMIT_SEGMENTS)
-		return 0; /* -ffunction-sections: nothing is ever loaded from such a file */
+		return 0; /* a file of -ffunction-sections, from which nothing is ever loaded */
 	free(im->segments);
 	im->segment_count = 0;
 	im->segments = calloc(count + 1, sizeof(*im->segments));
@@ -253,7 +254,7 @@ static void skip_relocation(struct image *im, const struct image_part *part, uin
 		 part->name, (unsigned long long)off, what, number);
 }
 
-/* One table of relocations and the symbols it refers to. */
+/* A table of relocations and the symbols it refers to. */
 struct relocations {
 	Elf_Data *data;
 	Elf_Data *symbols, *extended;
@@ -293,9 +294,10 @@ static int open_relocations(struct image *im, size_t target, struct relocations 
 }
 
 /*
- * 64-bit MIPS has up to three operations at one place (MIPS 64-bit ELF specification, section 2.9):
- * a symbol of 32 bits, a special one and three types of 8 bits each, the first in the last byte.
- * With one operation that is what others write; with more it is a type that no rule knows.
+ * A relocation of 64-bit MIPS holds up to three operations (MIPS 64-bit ELF specification, section
+ * 2.9): a symbol of 32 bits, a special symbol and three types of 8 bits each, the first type in the
+ * last byte. Returns it in the form that other machines use. With one operation the type is that
+ * operation; with more it is a number that no rule has, so the relocation is skipped.
  */
 static uint64_t mips64_info(uint64_t info)
 {
@@ -321,7 +323,7 @@ static bool get_relocation(const struct relocations *r, size_t index, GElf_Rela 
 	return true;
 }
 
-/* Whether v fits into len bytes, signed or unsigned. */
+/* Returns whether v fits into len bytes, signed or unsigned. */
 static bool value_fits(uint64_t v, size_t len)
 {
 	unsigned int bits = (unsigned int)len * 8;
@@ -329,7 +331,7 @@ static bool value_fits(uint64_t v, size_t len)
 	return bits == 64 || v >> bits == 0 || (int64_t)v >> (bits - 1) == -1;
 }
 
-/* Changes the ULEB128 at p; false when it does not end within `left` bytes. */
+/* Changes the ULEB128 at p. Returns false if it does not end within `left` bytes. */
 static bool apply_leb(uint8_t *p, size_t left, uint8_t action, uint64_t v)
 {
 	struct bytes in = bytes_of(p, left);
@@ -344,7 +346,7 @@ static bool apply_leb(uint8_t *p, size_t left, uint8_t action, uint64_t v)
 	return true;
 }
 
-/* len: of the section, decompressed */
+/* Applies one relocation to a section, which has len bytes when decompressed. */
 static void apply_relocations(struct image *im, const struct image_part *part, size_t len,
 			      const struct relocations *r, const GElf_Rela *rel)
 {
@@ -383,7 +385,8 @@ static void apply_relocations(struct image *im, const struct image_part *part, s
 		v = there + v;
 	else if (rule->action == SUBTRACT)
 		v = there - v;
-	/* Sums wrap by design, and those of 32-bit machines do in 64-bit arithmetic. */
+	/* Only addresses of 64-bit files are checked: other sums wrap by design, and those of
+	 * 32-bit files wrap at 32 bits, but are computed in 64. */
 	if (rule->action == ADDRESS && r->has_addends && image_is_64(im) &&
 	    !value_fits(v, rule->len)) {
 		skip_relocation(im, part, rel->r_offset, "too far for its field: relocation", type);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ELF symbols as candidates for names: gABI "Symbol Table", and the GNU symbol versions. */
+/* Reads ELF symbols as candidates for names: gABI "Symbol Table", and the GNU symbol versions. */
 #include "image_priv.h"
 
 #include <string.h>
@@ -77,10 +77,8 @@ static bool open_symbol_table(struct image *im, uint32_t type, struct table *t)
 	return t->count > 1;
 }
 
-/*
- * The '@' before a name's version, or NULL. Versions begin as identifiers do; linkers also give
- * names with an '@' and numbers behind it to code of their own (e843419@0041_0000042a_1924).
- */
+/* Returns the '@' before a name's version, or NULL. Versions begin as identifiers do; linkers also
+ * put an '@' and a number into the names of code that they add (e843419@0041_0000042a_1924). */
 static const char *version_of(const char *name, size_t len)
 {
 	const char *at = memchr(name + 1, '@', len - 1), *version;
@@ -94,7 +92,8 @@ static const char *version_of(const char *name, size_t len)
 											 : NULL;
 }
 
-/* Marks of ARM, AArch64 and RISC-V for the kind of bytes that follow: "$a", "$d.12". */
+/* Returns whether a name is a mark of ARM, AArch64 or RISC-V for the kind of bytes that follow:
+ * "$a", "$d.12". */
 static bool is_mapping_symbol(const char *name)
 {
 	return name[0] == '$' && strchr("adtx", name[1]) && name[1] &&

@@ -97,7 +97,7 @@ int inflate_stream_read(struct inflate_stream *s, void *out, size_t len, struct 
 	s->out_left -= len;
 	if (s->out_left)
 		return rc ? 0 : wrong_length(s, "less", err);
-	/* Reading past the end verifies that there is no more, and the checksum. */
+	/* Reading past the end verifies the checksum, and that there is no more. */
 	if (rc)
 		rc = stream_read(s, &behind, &one, err);
 	if (rc < 0)

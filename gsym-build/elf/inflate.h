@@ -2,8 +2,9 @@
 #ifndef RAWSTACK_INFLATE_H
 #define RAWSTACK_INFLATE_H
 /*
- * Decompression of sections, whole or piece by piece, to a size known beforehand. Bombs are stopped
- * twice: the declared size is checked against the input's, and output beyond it is an error.
+ * Decompresses sections, whole or piece by piece, to a size known beforehand. Decompression bombs
+ * are stopped twice: the declared size is checked against the input's, and output beyond it is an
+ * error.
  */
 #include "err.h"
 
@@ -21,18 +22,21 @@ enum inflate_kind {
 int inflate_bytes(enum inflate_kind kind, const void *in, size_t in_len, uint64_t out_len,
 		  uint8_t **ret_p, struct err *err) _must_check_;
 
-/* A stream inflates piece by piece into memory of the caller. The input must not change. One thread
- * at a time. */
+/* A stream inflates piece by piece into memory of the caller. The input must not change. Only one
+ * thread at a time may use a stream. */
 struct inflate_stream;
 
 int inflate_stream_open(struct inflate_stream **ret, enum inflate_kind kind, const void *in,
 			size_t in_len, uint64_t out_len, struct err *err) _must_check_;
 
-/* Reads the next len bytes, which must not reach beyond out_len. Reading the last ones fails unless
- * the stream ends there. Errors as inflate_bytes(); the stream can then only be freed. */
+/*
+ * Reads the next len bytes, which must not reach beyond out_len. Reading the last ones fails unless
+ * the stream ends there. The errors are those of inflate_bytes(); after one, the stream can only be
+ * freed.
+ */
 int inflate_stream_read(struct inflate_stream *s, void *out, size_t len,
 			struct err *err) _must_check_;
-/* How many bytes of the input will not be read again. */
+/* Returns how many bytes of the input will not be read again. */
 size_t inflate_stream_position(const struct inflate_stream *s);
 void inflate_stream_free(struct inflate_stream *s);
 DEFINE_FREEP(struct inflate_stream, inflate_stream_free);

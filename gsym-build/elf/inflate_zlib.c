@@ -3,12 +3,12 @@
 
 #include <isa-l/igzip_lib.h>
 
-/* The library counts in 32 bits, some of them signed; sections may be longer. */
+/* The library counts in 32-bit numbers, some of them signed, but sections may be longer. */
 #define CHUNK_MAX ((size_t)1 << 30)
 
 struct zlib_stream {
-	const uint8_t *in; /* behind what the library has */
-	size_t in_left;    /* of it */
+	const uint8_t *in; /* input that the library has not got yet */
+	size_t in_left;    /* bytes at in */
 	size_t in_len;
 	struct inflate_state isal;
 };

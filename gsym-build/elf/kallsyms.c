@@ -42,7 +42,7 @@ static bool parse_row(const char *p, size_t len, struct row *ret)
 	return ret->name_len > 0 && ret->name_len <= LIMIT_NAME_LEN;
 }
 
-/* Cuts one line off the front, without its end. */
+/* Takes one line off the front. Returns it; its length does not count the line end. */
 static const char *next_kallsyms_line(struct bytes *in, size_t *ret_len)
 {
 	const char *line = (const char *)in->p;
@@ -120,7 +120,7 @@ static int finish_kallsyms(struct parse *s, uint64_t *ret_text_base, struct err 
 	if (!s->has_base)
 		return err_set(err, ERR_DATA, "kallsyms: no symbol _text");
 	qsort(s->addresses, s->count, sizeof(*s->addresses), compare_u64);
-	s->addresses[s->count] = UINT64_MAX; /* room was made for it; ends the last symbol */
+	s->addresses[s->count] = UINT64_MAX; /* ends the last symbol; there is room for it */
 	for (size_t i = 0; i < s->symbols->count; i++) {
 		struct symbol *sym = &s->symbols->list[i];
 		uint64_t end = next_address_above(s->addresses, s->count, sym->vaddr);

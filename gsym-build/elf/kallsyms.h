@@ -2,13 +2,14 @@
 #ifndef RAWSTACK_KALLSYMS_H
 #define RAWSTACK_KALLSYMS_H
 /*
- * The text of /proc/kallsyms as symbols of the kernel: "address type name [module]", one a line.
- * Takes the text symbols (types t, T, w, W) of the kernel itself; those of modules and BPF programs
- * have a fourth column, and their addresses mean nothing on another boot.
+ * Reads the text of /proc/kallsyms, which has one "address type name [module]" per line, as symbols
+ * of the kernel. It takes the text symbols (types t, T, w, W) of the kernel itself. Those of
+ * modules and BPF programs have a fourth column and are left out: their addresses mean nothing
+ * after another boot.
  */
 #include "symbols.h"
 
-/* Whether the bytes look like kallsyms: the first line has the three columns. */
+/* Returns whether the bytes look like kallsyms: the first line has the three columns. */
 bool kallsyms_detect(const void *p, size_t len);
 
 /*

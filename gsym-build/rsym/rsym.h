@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_RSYM_H
 #define RAWSTACK_RSYM_H
 /*
- * The lookup table of one binary, as a reader sees it: link-time address in, chain of functions,
- * files and lines out. Works on any bytes in memory (a mapped file, a value of a store); reads no
- * ELF, no DWARF, allocates nothing in lookups. The layout is in rsym_format.h and FORMAT.md, the
- * writer in rsym_writer.h.
+ * The lookup table of one binary, as a reader sees it: it maps a link-time address to a chain of
+ * functions, files and lines. It works on any bytes in memory (a mapped file, a value of a store),
+ * reads neither ELF nor DWARF, and allocates nothing in lookups. rsym_format.h and FORMAT.md
+ * describe the layout; rsym_writer.h writes tables.
  *
  *	struct rsym table;
  *	struct rsym_frame frames[RSYM_FRAMES_MAX];
@@ -17,7 +17,7 @@
  *		rsym_name(&table, frames[i].function, &text, &err);
  *
  * A struct rsym is a value that borrows the bytes: they must stay mapped and unchanged as long as
- * it is used. It is immutable after rsym_open(): share it between threads freely.
+ * it is used. It is immutable after rsym_open(), so threads may share it.
  */
 #include "buf.h"
 #include "build_id.h"
@@ -35,7 +35,7 @@ struct rsym_texts {
 	uint8_t block_strings, end_bits;
 };
 
-/* A section that a table can be without: p is NULL then. */
+/* An optional section; p is NULL if the table does not have it. */
 struct rsym_optional {
 	const uint8_t *p;
 	uint64_t len;
@@ -51,7 +51,7 @@ struct rsym {
 	uint32_t flags;      /* RSYM_HAS_... */
 	uint32_t function_count, file_count, segment_count, alias_count;
 	uint64_t range_count;
-	uint64_t node_count; /* functions and inlined calls, once for each block that needs them */
+	uint64_t node_count; /* functions and inlined calls in all blocks, copies included */
 	/* --------------------------------------------------------------------------------- */
 	const uint8_t *spans, *leaf_index, *leaves, *blocks, *line_bases, *bases, *frequent,
 		*functions, *decls, *entries, *segments;
@@ -67,65 +67,69 @@ struct rsym {
 };
 
 enum rsym_flag {
-	RSYM_HAS_DWARF = 1 << 0,   /* if not set, names come from symbols only */
-	RSYM_HAS_SYMBOLS = 1 << 1, /* a symbol table took part */
+	RSYM_HAS_DWARF = 1 << 0,   /* DWARF was read; if not set, all names come from symbols */
+	RSYM_HAS_SYMBOLS = 1 << 1, /* a symbol table was read */
 	RSYM_IS_KERNEL = 1 << 2,   /* text_base is valid */
 	RSYM_HAS_SEGMENTS = 1 << 3,
 };
 
 /*
- * Validates the whole table: magic, version, bounds and checksums; and it decodes every block, row,
- * record and string once. ERR_UNSUPPORTED for an unknown major version or another byte order,
- * ERR_DATA for anything damaged; *t is then undefined. p must be a multiple of 16.
+ * Validates the whole table: it checks magic, version, bounds and checksums, and decodes every
+ * block, row, record and string once. ERR_UNSUPPORTED for an unknown major version or another byte
+ * order, ERR_DATA for a damaged table, ERR_USAGE if p is no multiple of 16, ERR_MEMORY. After an
+ * error *t is undefined.
  */
 int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err) _must_check_;
 
 /*
  * Opens bytes that rsym_open() has accepted before; a store checks each table once, when it takes
- * it in. Reads the header, the directory and the heads of sections, less than 1 % of the table.
- * Later damage may give wrong answers, but no lookup reads outside the bytes or loops.
+ * it in. It reads the header, the directory and the heads of sections, less than 1 % of the table.
+ * Later damage may give wrong answers, but no lookup reads outside the bytes or loops forever.
  */
 int rsym_open_trusted(struct rsym *t, const void *p, size_t len, struct err *err) _must_check_;
 
-/* The i-th section of the file, including unknown ones: 1, or 0 behind the last. For reports. */
 struct rsym_section {
 	uint32_t id;
 	const char *name; /* "unknown" */
 	uint64_t len;
 };
 
+/* Describes the i-th section of the file, known or unknown, for reports. Returns 1, or 0 if the
+ * file has no more than i sections. */
 int rsym_section(const struct rsym *t, uint32_t i, struct rsym_section *ret);
 
 struct rsym_frame {
 	uint32_t function; /* id for rsym_function() and rsym_name(); never RSYM_NONE */
-	uint32_t file;     /* id for rsym_file(), or RSYM_NONE: a symbol without a line */
-	uint32_t line;     /* 0: none known */
-	uint32_t column;   /* 0: see rsym_columns_at() */
+	uint32_t file;     /* id for rsym_file(), or RSYM_NONE if the symbol has no lines */
+	uint32_t line;     /* 0 if unknown */
+	uint32_t column;   /* 0 after a lookup; see rsym_columns_at() */
 };
 
 /*
- * The frames at vaddr: innermost inlined call first, the function that holds them last; a frame's
- * file and line are where it is executing, those of an outer frame are its call site. Returns their
- * number (at most cap; deeper chains lose the outermost but one), 0 when vaddr is in no function.
- * A frame chain of a line without a function (assembler with line rows, no symbol) has one frame
- * whose function has an empty name.
+ * Stores the frames at vaddr: the innermost inlined call first, the function that contains it last.
+ * File and line of the first frame are those of the code at vaddr; those of each other frame are
+ * the site of the call that the frame before it stands for. Returns the number of frames, at most
+ * cap, or 0 if vaddr is in no function. Of a longer chain the first cap - 1 frames and the
+ * outermost are kept. An address that has a line but no function (assembler with line rows and no
+ * symbol) has one frame, whose function has an empty name.
  */
 int rsym_lookup(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames, size_t cap);
 
 /*
- * Looks up many addresses at once, which is faster: a sorted list continues from one address to the
- * next, an unsorted one is prefetched. Works in order and stops when fewer than RSYM_FRAMES_MAX
- * places are left in frames; returns how many addresses are done. The frames of address i, as
- * rsym_lookup() gives them, are frames[ends[i - 1]] (0 for the first) to frames[ends[i] - 1].
+ * Looks up many addresses, which is faster than one at a time: in a sorted list each search
+ * continues from the one before, and in an unsorted list memory is prefetched for several searches
+ * together. Works through the addresses in order until fewer than RSYM_FRAMES_MAX elements of
+ * frames are left. Returns how many addresses are done. The frames of address i, as rsym_lookup()
+ * gives them, are frames[ends[i - 1]] (frames[0] for the first address) to frames[ends[i] - 1].
  */
 size_t rsym_lookup_batch(const struct rsym *t, const uint64_t *vaddrs, size_t count,
 			 struct rsym_frame *frames, size_t cap, uint32_t *ends);
 
 /*
- * The address at which to look up a return address: one byte before it, inside the call. The
- * trampoline of a signal handler (__restore_rt of glibc, sigreturn__sigaction of Go) is not called;
- * the kernel pushes the address of its first instruction. So if no function holds the byte before
- * and one begins at the address, the result is the address itself. 0 gives 0.
+ * Returns the address at which to look up a return address: one byte before it, inside the call.
+ * The trampoline of a signal handler (__restore_rt of glibc, sigreturn__sigaction of Go) is not
+ * called; the kernel pushes the address of its first instruction. So if no function holds the byte
+ * before and one begins at the address, the result is the address itself. For 0 the result is 0.
  */
 uint64_t rsym_call_vaddr(const struct rsym *t, uint64_t return_vaddr);
 
@@ -134,18 +138,19 @@ struct rsym_column {
 };
 
 /*
- * Gives the columns and discriminators of the first `count` frames at vaddr, in the order of
- * rsym_lookup(). False, and zeros, when the table has none (they are kept by `build --columns`
- * only). Takes a microsecond or two.
+ * Stores the columns and discriminators of the first `count` frames at vaddr, in the order of
+ * rsym_lookup(). Returns false and stores zeros if the table has none (only `build --columns` keeps
+ * them). Takes a microsecond or two.
  */
 bool rsym_columns_at(const struct rsym *t, uint64_t vaddr, struct rsym_column *columns,
 		     size_t count);
 
-/* The address where the columns of vaddr end; UINT64_MAX behind the last row. For verification. */
+/* Returns the address where the columns of vaddr end, or UINT64_MAX behind the last row. For
+ * verification. */
 uint64_t rsym_columns_end(const struct rsym *t, uint64_t vaddr);
 
-/* The half-open range of addresses with the same answer as vaddr. 1; 0 when vaddr is in a gap,
- * which is then the range. For verification and caches. */
+/* Stores the half-open range of addresses with the same answer as vaddr. Returns 1, or 0 if vaddr
+ * is in a gap; the range is then the gap. For verification and caches. */
 int rsym_range(const struct rsym *t, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end);
 
 struct rsym_function {
@@ -156,22 +161,22 @@ struct rsym_function {
 	bool has_entry;      /* vaddr is valid */
 };
 
-/* Any number below t->function_count is a valid id; for other numbers ERR_USAGE. */
+/* Describes a function, whose id is any number below t->function_count; ERR_USAGE for other
+ * numbers. */
 int rsym_function(const struct rsym *t, uint32_t function, struct rsym_function *ret,
 		  struct err *err);
 
 /*
- * Other names of the function whose entry is vaddr (as rsym_function() says it): aliases, and
- * functions with the same code that the linker folded into this one. Returns how many there are,
- * and puts up to cap of them, which are functions like others, into *functions.
+ * Finds the other names of the function whose entry is vaddr (the one in struct rsym_function):
+ * aliases, and functions with the same code that the linker folded into this one. They are
+ * functions like others; the ids of up to cap of them are stored in *functions. Returns how many
+ * there are.
  */
 uint32_t rsym_function_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *functions,
 			       uint32_t cap);
 
-/*
- * Appends to `out` the signature of a function as text, "int (char const *, ...)": 1, or 0 when the
- * table has none for it (they are kept by `build --types` only). Costs what rsym_name() does.
- */
+/* Appends to `out` the signature of a function as text, "int (char const *, ...)". Returns 1, or 0
+ * if the table has none for it (only `build --types` keeps them). Costs what rsym_name() does. */
 int rsym_type(const struct rsym *t, uint32_t function, struct buf *out, struct err *err);
 
 /*
@@ -184,9 +189,9 @@ int rsym_file(const struct rsym *t, uint32_t file, struct buf *out, struct err *
 
 /*
  * Reads names and paths of one table, whose bytes must outlive it. Unpacked blocks are cached, up
- * to cache_max bytes for names and as much for paths. The reader takes about 200 KB besides. One
- * thread at a time. rsym_reader_new() returns NULL when memory is out. Texts are valid until the
- * next call with the same reader.
+ * to cache_max bytes for names and as much for paths; the reader takes about 200 KB besides. Only
+ * one thread at a time may use it. rsym_reader_new() returns NULL if memory is out. Texts are valid
+ * until the next call with the same reader.
  */
 struct rsym_reader;
 
@@ -198,26 +203,32 @@ int rsym_reader_name(struct rsym_reader *r, uint32_t function, const uint8_t **r
 		     struct err *err);
 int rsym_reader_file(struct rsym_reader *r, uint32_t file, const uint8_t **ret, size_t *ret_len,
 		     struct err *err);
-/* Bytes of names and paths unpacked so far. A name costs a whole block, which a hostile table can
- * make as large as RSYM_TEXT_BLOCK_MAX, so a server that takes untrusted tables limits this sum. */
+/*
+ * Returns how many bytes of names and paths were unpacked so far. A name costs a whole block, which
+ * a hostile table can make as large as RSYM_TEXT_BLOCK_MAX, so a server that takes untrusted tables
+ * limits this sum.
+ */
 uint64_t rsym_reader_unpacked_len(const struct rsym_reader *r);
 
-/* The signature of a function: 1, or 0 as for rsym_type(). */
+/* Reads the signature of a function. Returns 1, or 0 as rsym_type() does. */
 int rsym_reader_type(struct rsym_reader *r, uint32_t function, const uint8_t **ret, size_t *ret_len,
 		     struct err *err);
 
-/* The number of a name, below t->function_count, shared by all functions of that name; RSYM_NONE
- * for an id out of range. It decodes nothing, so it serves as the key of a cache of names. */
+/*
+ * Returns the number of a function's name, which is below t->function_count and shared by all
+ * functions of that name, or RSYM_NONE for an id out of range. It decodes nothing, so the number
+ * serves as the key of a cache of names.
+ */
 uint32_t rsym_name_id(const struct rsym *t, uint32_t function);
 
-/* Converts a file offset by the segments of the executable. 1 and *ret_vaddr, or 0 when file_off is
- * in no loaded segment. */
+/* Converts a file offset to an address by the segments of the executable. Returns 1, or 0 if
+ * file_off is in no loaded segment. */
 int rsym_vaddr_of_file_off(const struct rsym *t, uint64_t file_off, uint64_t *ret_vaddr);
 
 /*
  * Converts an offset in a code section of a relocatable file, which is how addresses in loaded
- * kernel modules are given. 1; 0 when the table has no such section (a linked file has none) or off
- * is behind its end.
+ * kernel modules are given. Returns 1, or 0 if the table has no such section (a linked file has
+ * none) or off is behind its end.
  */
 int rsym_vaddr_of_section(const struct rsym *t, const void *name, size_t name_len, uint64_t off,
 			  uint64_t *ret_vaddr);
@@ -228,20 +239,22 @@ enum rsym_shown_style {
 	RSYM_SHOWN_FULL,
 };
 
-/* Appends the text of a name, or the name itself if it has none; false when out is full. */
+/* Appends the demangled text of a name, or the name itself if it has none. Returns false if out is
+ * full. */
 typedef bool (*rsym_show_fn)(enum rsym_shown_style style, const void *name, size_t len,
 			     struct buf *out);
 
-/*
- * Appends the text that the builder made of a name (rsym_name_id()); 0: the table has none.
- * ERR_DATA; ERR_LIMIT when out is full. The two fetch functions only prefetch memory for it; call
- * the first one first.
- */
+/* Returns whether the table has the texts that rsym_shown() gives. */
 static inline bool rsym_has_shown(const struct rsym *t)
 {
 	return t->shown.p != NULL;
 }
 
+/*
+ * Appends the text that the builder made of a name, given by its number (rsym_name_id()). Returns
+ * 1, or 0 if the table has no such texts. ERR_DATA; ERR_LIMIT if out is full. rsym_shown_fetch()
+ * and, after it, rsym_shown_fetch_text() only prefetch the memory that this reads.
+ */
 int rsym_shown(const struct rsym *t, uint32_t name, enum rsym_shown_style style, struct buf *out);
 void rsym_shown_fetch(const struct rsym *t, uint32_t name);
 void rsym_shown_fetch_text(const struct rsym *t, uint32_t name);

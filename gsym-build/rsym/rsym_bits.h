@@ -30,32 +30,32 @@ static inline uint64_t rsym_load64(const uint8_t *p)
 	return v;
 }
 
-/* The lowest n bits of v, n < 64. */
+/* Returns the lowest n bits of v, n < 64. */
 static inline uint64_t bits_low(uint64_t v, unsigned int n)
 {
 	return v & ((UINT64_C(1) << n) - 1);
 }
 
-/* n bits from bit position at, n <= 57. */
+/* Returns n bits from bit position at, n <= 57. */
 static inline uint64_t bits_get(const uint8_t *p, uint64_t at, unsigned int n)
 {
 	return bits_low(rsym_load64(p + at / 8) >> at % 8, n);
 }
 
-/* 64 bits from bit position at; it loads 16 bytes. */
+/* Returns 64 bits from bit position at; it loads 16 bytes. */
 static inline uint64_t bits_word(const uint8_t *p, uint64_t at)
 {
 	p += at / 8;
 	return rsym_load64(p) >> at % 8 | rsym_load64(p + 8) << 1 << (63 - at % 8);
 }
 
-/* The number of bits needed to write v: 0 for 0, 64 at most. */
+/* Returns the number of bits that v needs: 0 for 0, 64 at most. */
 static inline unsigned int bits_len(uint64_t v)
 {
 	return v ? 64 - (unsigned int)__builtin_clzll(v) : 0;
 }
 
-/* The same for 32 bits, without a branch on 0. */
+/* Returns the same for 32 bits, without a branch for 0. */
 static inline uint32_t bits_len32(uint32_t v)
 {
 	return 63 - (uint32_t)__builtin_clzll(2 * (uint64_t)v + 1);
@@ -116,8 +116,8 @@ static const uint8_t bits_places[256][8] = {BITS_PLACES_64(0), BITS_PLACES_64(64
 					    BITS_PLACES_64(128), BITS_PLACES_64(192)};
 #endif
 
-/* Position of the set bit that has k < 64 set bits below it; some number below 512 when there is no
- * such bit. */
+/* Returns the position of the set bit that has k < 64 set bits below it, or some number below 512
+ * if there is no such bit. */
 static RSYM_INLINE unsigned int bits_tally_select(const struct bits_tally *t, unsigned int k)
 {
 #ifdef __BMI2__
@@ -162,7 +162,7 @@ static inline unsigned int bits_count_range(const uint8_t *p, uint64_t at, unsig
 static RSYM_INLINE unsigned int bits_rank(const uint8_t *p, uint64_t at, unsigned int l,
 					  unsigned int n, uint32_t most)
 {
-	/* A one in the lowest bit of as many numbers as fit. */
+	/* ones[l] has a one in the lowest bit of each of the numbers of l bits that fit. */
 	static const uint64_t ones[32] = {
 		0,
 		BITS_ONES(1),

@@ -19,17 +19,17 @@
 enum {
 	RSYM_BY_CHANGE_BITS = 1,
 	RSYM_BY_DELTA_BITS = 1,
-	RSYM_NODES_BITS = 10, /* nodes, roots, frequent ones */
-	RSYM_WIDTH_BITS = 6,  /* bits of a call line, of a line */
+	RSYM_NODES_BITS = 10, /* count of nodes, of roots, of frequent nodes */
+	RSYM_WIDTH_BITS = 6,  /* width of a call line, of a line */
 	RSYM_ROWS_BITS = 7,   /* rows - 1 */
 	RSYM_GOLOMB_STEP_BITS = 2,
 	RSYM_GOLOMB_FRESH_BITS = 3,
-	RSYM_ANCHOR_BITS_BITS = 4, /* bits of an anchor's offset in the stream */
+	RSYM_ANCHOR_BITS_BITS = 4, /* width of an anchor's offset in the stream */
 	RSYM_HEADER_ZERO_BITS = 4,
 
-	RSYM_GOLOMB_FRESH_MIN = 1, /* added to what is stored */
+	RSYM_GOLOMB_FRESH_MIN = 1, /* added to the stored order */
 	RSYM_ANCHOR_ROWS =
-		16, /* an anchor stands before each group of so many rows but the first */
+		16, /* an anchor stands before each group of this many rows, except the first */
 	RSYM_CHANGED_ROWS = 64, /* `changed` is padded to a multiple of this */
 };
 
@@ -47,7 +47,7 @@ struct rsym_block {
 	uint32_t changed_at, upper_at, upper_len, low_at, root_at;
 	uint32_t line_at; /* the lines, or the anchors of a stream */
 	uint32_t index_at;
-	uint32_t frequent_first; /* node */
+	uint32_t frequent_first; /* index of the first one */
 	/* Width of an ordinary node and of a frequent one, and the bit position that node 0 would
 	 * have if all nodes had that width, which may wrap below 0. */
 	uint32_t other_len, frequent_len, other_zero, frequent_zero;
@@ -65,7 +65,7 @@ struct rsym_lines {
 	uint32_t row, at, line;
 };
 
-/* The number of low bits of each start that Elias-Fano coding stores verbatim. */
+/* Returns how many low bits of each start Elias-Fano coding stores verbatim. */
 static RSYM_INLINE uint32_t rsym_low_bits(uint32_t limit, uint32_t row_count)
 {
 	uint32_t limit_len = bits_len32(limit), count_len = bits_len32(row_count);
@@ -73,7 +73,7 @@ static RSYM_INLINE uint32_t rsym_low_bits(uint32_t limit, uint32_t row_count)
 	return limit_len > count_len ? limit_len - count_len : 0;
 }
 
-/* The next field of a header. */
+/* Takes the next field off a header. */
 static RSYM_INLINE uint32_t rsym_header_take(uint64_t *header, unsigned int bits)
 {
 	uint32_t v = (uint32_t)bits_low(*header, bits);
@@ -100,9 +100,9 @@ static RSYM_INLINE struct rsym_delta rsym_block_delta(const struct rsym_block *b
 }
 
 /*
- * Opens a block of len bytes at p whose rows start at addresses 0 .. limit - 1 of it. Returns false
- * when the bytes cannot be a block. line_base_bits, frequent_bits and block_rows are those of the
- * table.
+ * Opens a block of len bytes at p, whose rows start less than limit behind its first address.
+ * Returns false if the bytes cannot be a block. line_base_bits, frequent_bits and block_rows are
+ * those of the table.
  */
 static RSYM_INLINE bool rsym_block_open(struct rsym_block *b, const uint8_t *p, uint32_t len,
 					uint32_t limit, uint32_t block_rows,
@@ -157,9 +157,9 @@ static RSYM_INLINE bool rsym_block_open(struct rsym_block *b, const uint8_t *p, 
 }
 
 /*
- * Returns the position in `upper` of the starts with the high part `high`: behind that many zeros,
- * plus one. More than upper_len if there are fewer zeros, which means damage. `words`, a constant,
- * is the number of words that cover `upper`.
+ * Returns the position in `upper` where the starts with the high part `high` begin, which is behind
+ * high + 1 zeros. It is more than upper_len if there are fewer zeros, which means damage. `words`,
+ * a constant, is the number of words that cover `upper`.
  */
 static RSYM_INLINE uint32_t rsym_block_part(const struct rsym_block *b, uint32_t high,
 					    unsigned int words)
@@ -184,11 +184,11 @@ static RSYM_INLINE uint32_t rsym_block_part(const struct rsym_block *b, uint32_t
 	return word_at + bits_tally_select(&zeros, left % 64) + 1;
 }
 
-/* The row that holds address x, which is below b->limit. */
+/* Returns the row that holds address x, which is below b->limit. */
 static RSYM_INLINE uint32_t rsym_block_row(const struct rsym_block *b, uint32_t x)
 {
-	/* A width of 0 is not possible below, so without low bits one bit that always compares as
-	 * "at most" is used. */
+	/* bits_rank() cannot compare numbers of 0 bits. So without low bits it compares one bit,
+	 * which always counts as "at most". */
 	uint32_t none = !b->low_bits, width = b->low_bits + none, high = x >> b->low_bits;
 	uint32_t low = (uint32_t)bits_low(x, b->low_bits) + none;
 	uint32_t last = b->row_count - 1, row, at;
@@ -206,7 +206,7 @@ static RSYM_INLINE uint32_t rsym_block_row(const struct rsym_block *b, uint32_t 
 		if (run * width <= 57 && run < 57)
 			return row +
 			       bits_rank(b->p, b->low_at + row * b->low_bits, width, run, low);
-		/* Too many to compare at once: take them one by one. */
+		/* There are too many to compare at once: take them one by one. */
 		if (bits_get(b->p, b->low_at + row * b->low_bits, b->low_bits) > low)
 			break;
 		row++;
@@ -215,7 +215,7 @@ static RSYM_INLINE uint32_t rsym_block_row(const struct rsym_block *b, uint32_t 
 	return row < last ? row : last;
 }
 
-/* First address of a row; the limit for one behind the last. */
+/* Returns the first address of a row, or the limit for one behind the last. */
 static RSYM_INLINE uint32_t rsym_block_start(const struct rsym_block *b, uint32_t row)
 {
 	const uint8_t *p = b->p + b->upper_at / 8;
@@ -246,7 +246,8 @@ static RSYM_INLINE uint32_t rsym_block_start(const struct rsym_block *b, uint32_
 	return b->limit; /* damaged: too few ones */
 }
 
-/* Counts the rows up to and including `row` that name their node; row + 1 when all do. */
+/* Counts the rows up to and including `row` that name their node. Returns row + 1 if all
+ * rows do. */
 static RSYM_INLINE uint32_t rsym_block_changes(const struct rsym_block *b, uint32_t row)
 {
 	const uint8_t *p = b->p + b->changed_at / 8;
@@ -258,7 +259,7 @@ static RSYM_INLINE uint32_t rsym_block_changes(const struct rsym_block *b, uint3
 	return b->by_change ? count : row + 1;
 }
 
-/* The node of a row; b->node_count or more means no answer. */
+/* Returns the node of a row; b->node_count or more means no answer. */
 static RSYM_INLINE uint32_t rsym_block_index(const struct rsym_block *b, uint32_t row)
 {
 	uint32_t changes = rsym_block_changes(b, row);
@@ -297,7 +298,8 @@ static RSYM_INLINE void rsym_block_node(const struct rsym_block *b, uint32_t i, 
 	n->line_base = (uint32_t)bits_get(b->p, at + len - line_base_len, line_base_len);
 }
 
-/* The nearest position before `row` at which the stream can be entered: its start, or an anchor. */
+/* Returns the nearest position before `row` at which the stream can be entered: its start, or an
+ * anchor. */
 static RSYM_INLINE struct rsym_lines rsym_lines_from(const struct rsym_block *b, uint32_t row)
 {
 	uint32_t part = row / RSYM_ANCHOR_ROWS;
@@ -316,11 +318,11 @@ static RSYM_INLINE struct rsym_lines rsym_lines_from(const struct rsym_block *b,
 }
 
 /*
- * Reads up to and including row and leaves l behind it: l->line is then the row's line minus the
- * lowest of its line base. Each row has an exp-Golomb code: as many zeros as bits needed above the
- * order k, a one, then those bits and the k low ones. A row that names a node codes its line (0: a
- * gap), any other the difference from the row before: 0, 1, 2, 3 are +1, -1, +2, -2; there is no 0,
- * because equal neighbours are one row. Returns false when the stream is damaged.
+ * Reads the stream up to and including row and leaves l behind it: l->line is then the row's line
+ * minus the lowest of its line base. Each row has an exp-Golomb code: as many zeros as bits needed
+ * above the order k, a one, then those bits and the k low ones. A row that names a node codes its
+ * line (0 in a gap), any other the difference from the row before: 0, 1, 2, 3 mean +1, -1, +2, -2.
+ * No code means 0, because equal neighbours are one row. Returns false if the stream is damaged.
  */
 static RSYM_INLINE bool rsym_lines_to(const struct rsym_block *b, uint32_t row,
 				      struct rsym_lines *l)
@@ -346,7 +348,7 @@ static RSYM_INLINE bool rsym_lines_to(const struct rsym_block *b, uint32_t row,
 		if (zeros + n + 1 > have) {
 			if (at > b->bits)
 				return false;
-			if (have < 64) { /* the word may cut the code */
+			if (have < 64) { /* the word may have only a part of the code */
 				word = bits_word(b->p, at);
 				have = 64;
 				continue;

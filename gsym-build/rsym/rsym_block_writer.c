@@ -5,9 +5,9 @@
 
 /*
  * A stream of lines is used only if it saves this many eighths of a bit per row, because reading
- * one costs up to 70 ns a lookup. It does in C, where neighbouring lines differ little and lines
- * are a third of a table. With much inlining (smaller blocks) lines are a small part of a table;
- * raising the value from 14 to 26 makes such tables 3 % larger and batches 10 % faster.
+ * one costs up to 70 ns a lookup. It saves that in C, where neighbouring lines differ little and
+ * lines are a third of a table. With much inlining (smaller blocks) lines are a small part of a
+ * table; raising the value from 14 to 26 makes such tables 3 % larger and batches 10 % faster.
  */
 enum {
 	DELTA_WORTH_SHALLOW = 14,

@@ -22,7 +22,7 @@ struct rsym_block_node {
 };
 
 struct rsym_block_writer {
-	/* These are those of the table. */
+	/* These hold for the whole table. */
 	unsigned int block_rows, line_base_bits, frequent_bits;
 	/* These are the contents of this block. */
 	uint32_t row_count, node_count;

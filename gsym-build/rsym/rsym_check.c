@@ -214,14 +214,15 @@ static int check_leaf(struct walk *w, struct rsym_path *path, struct err *err)
 	     i++) {
 		struct rsym_place place;
 
-		/* The expected start of the block is looked up, and must be its first address. */
+		/* Look up the address where the block must start; it must be the first of the
+		 * block. */
 		path->key = (uint32_t)w->next;
 		if (w->next > path->span.last || !rsym_leaf_block(w->t, path, i, &place) ||
 		    place.x != 0)
 			return content_damaged(err, "leaf", path->leaf);
 		TRY(check_row_block(w, &place, err));
 		w->next += place.limit;
-		/* Only the last block of a leaf may end out of the range of 16 bits. */
+		/* Only the last block of a leaf may end too far away for 16 bits. */
 		is_far = RSYM_LEAF_START(leaf, i) == RSYM_LEAF_FAR;
 	}
 	for (; i < RSYM_LEAF_BLOCKS; i++)

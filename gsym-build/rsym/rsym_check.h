@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_RSYM_CHECK_H
 #define RAWSTACK_RSYM_CHECK_H
-/* Validates a table whose sections were found; rsym_open.c calls it. ERR_DATA, ERR_MEMORY. */
+/* Validates a table whose sections rsym_open.c has found. ERR_DATA, ERR_MEMORY. */
 #include "rsym.h"
 
 /* Checks what every lookup relies on: that spans stay inside the index, and segments inside 64

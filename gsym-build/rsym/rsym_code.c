@@ -10,7 +10,7 @@ static int compare_section_names(const void *va, const void *vb)
 {
 	const struct rsym_code_section *a = va, *b = vb;
 	size_t shared = a->name_len < b->name_len ? a->name_len : b->name_len;
-	/* An empty name may have no address (C17 7.24.1). */
+	/* The pointer to an empty name may be NULL, which memcmp() must not get (C17 7.24.1). */
 	int order = shared ? memcmp(a->name, b->name, shared) : 0;
 
 	return order ? order : (a->name_len > b->name_len) - (a->name_len < b->name_len);
@@ -56,7 +56,7 @@ void rsym_code_put(struct buf *out, struct rsym_code_section *list, size_t count
 		buf_append(out, list[i].name, list[i].name_len);
 }
 
-/* The number of code sections; 0 when the section is inconsistent. */
+/* Returns the number of code sections, or 0 if the section is inconsistent. */
 static uint64_t code_count(const struct rsym *t)
 {
 	uint64_t count;

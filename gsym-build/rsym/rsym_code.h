@@ -4,12 +4,13 @@
 /*
  * The addresses that the table gives to the code sections of a relocatable file. The kernel loads
  * each section of a module at an address of its own, so an address in a module is given as section
- * name and offset. For the reader and the writer of tables; others call rsym_vaddr_of_section().
+ * name and offset. Only the reader and the writer of tables use this; others call
+ * rsym_vaddr_of_section().
  */
 #include "rsym.h"
 
 struct rsym_code_section {
-	const char *name; /* up to len bytes of it, no NUL needed */
+	const char *name; /* name_len bytes; no NUL needed */
 	size_t name_len;
 	uint64_t vaddr, len;
 };
@@ -18,7 +19,7 @@ struct rsym_code_section {
  * LIMIT_CODE_SECTIONS sections nothing is written. Sorts the list. A failure is sticky in out. */
 void rsym_code_put(struct buf *out, struct rsym_code_section *list, size_t count);
 
-/* Called by rsym_open(). ERR_DATA when the section is damaged. */
+/* Checks the section for rsym_open(). ERR_DATA if it is damaged. */
 int rsym_code_check(const struct rsym *t, struct err *err) _must_check_;
 
 #endif

@@ -20,17 +20,17 @@ struct rsym_columns {
 void rsym_columns_init(struct rsym_columns *c);
 void rsym_columns_done(struct rsym_columns *c);
 
-/* Returns the chain of a column word inside of the chain `around`; chain 0 is all zeros.
- * UINT32_MAX: out of memory. */
+/* Returns the chain of a column word inside of the chain `around`, or UINT32_MAX if memory is out.
+ * Chain 0 is all zeros. */
 uint32_t rsym_columns_chain(struct rsym_columns *c, uint32_t around, uint32_t column_word);
 
 /* Makes `chain` apply from vaddr on. Addresses must rise. A failure is sticky in the buffers. */
 void rsym_columns_row(struct rsym_columns *c, uint64_t vaddr, uint32_t chain);
 
-/* Appends the section; nothing when there is no row. */
+/* Appends the section, or nothing if there is no row. */
 void rsym_columns_put(const struct rsym_columns *c, struct buf *out);
 
-/* Called by rsym_open(): the first checks lengths, the second every row and chain. ERR_DATA. */
+/* rsym_open() calls both: the first checks lengths, the second every row and chain. ERR_DATA. */
 int rsym_columns_open(const struct rsym *t, struct err *err) _must_check_;
 int rsym_columns_check(const struct rsym *t, struct err *err) _must_check_;
 

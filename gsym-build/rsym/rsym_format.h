@@ -18,7 +18,7 @@
 
 enum {
 	RSYM_MAJOR = 3, /* a reader of another major cannot read the file */
-	RSYM_MINOR = 0, /* sections were added that a reader may skip */
+	RSYM_MINOR = 0, /* grows when sections are added that a reader may skip */
 	RSYM_ALIGN = 64,
 	RSYM_FILE_MIN = 4096,
 	RSYM_SECTIONS_MAX = 1024,
@@ -31,7 +31,7 @@ struct rsym_disk_header {
 	uint8_t magic[8];
 	uint32_t byte_order;
 	uint16_t major, minor;
-	uint64_t file_len; /* all of it, padding included */
+	uint64_t file_len; /* of the whole file, padding included */
 	uint64_t generation;
 	uint64_t text_base;
 	uint32_t flags; /* enum rsym_flag; unknown bits are ignored */
@@ -92,9 +92,9 @@ struct rsym_disk_shape {
 	uint8_t frequent_bits;  /* an index into FREQUENT, in a node */
 	uint8_t file_bits;      /* a file, in a line base; the count of files means none */
 	uint8_t line_bits;      /* a lowest line, in a line base; all ones: look into BASES */
-	uint8_t decl_bits;      /* lowest line - declaration, in a function; all ones: into DECLS */
-	uint8_t entry_bits;     /* entry - entry_base, in ENTRIES */
-	uint8_t reserved[5];    /* zero */
+	uint8_t decl_bits; /* lowest line - declaration, in a function; all ones: look into DECLS */
+	uint8_t entry_bits;  /* entry - entry_base, in ENTRIES */
+	uint8_t reserved[5]; /* zero */
 };
 
 /* The addresses base .. base + last, which are less than 4 GiB apart. All deltas are relative to
@@ -112,8 +112,8 @@ enum {
 	RSYM_LEAF_FAR = UINT16_MAX,
 	RSYM_GROUP = 64,
 	RSYM_ROWS_MAX = 128,
-	RSYM_LINE_BASE_BITS_MAX = 57, /* of a file and a line: read by one load */
-	RSYM_NODES_MAX = 1023, /* in a block; a number of 10 bits, with one to spare for "none" */
+	RSYM_LINE_BASE_BITS_MAX = 57, /* of a file and a line together, which one load reads */
+	RSYM_NODES_MAX = 1023,        /* in a block; 10 bits hold an index or "none" */
 };
 
 /*
@@ -138,8 +138,8 @@ struct rsym_disk_line_bases {
 struct rsym_disk_functions {
 	uint32_t names_before, entries_before;
 	uint64_t name;   /* a bit for each function that begins a name */
-	uint64_t entry;  /* has an address */
-	uint64_t symbol; /* named by a symbol */
+	uint64_t entry;  /* a bit for each function that has an address */
+	uint64_t symbol; /* a bit for each function that a symbol names */
 };
 
 struct rsym_disk_base {
@@ -169,14 +169,14 @@ struct rsym_disk_segment {
 	uint32_t reserved;
 };
 
-/* What the build read. Notes on what it could not read follow: three NUL-terminated strings
- * each. */
+/* A report of what the build read. Notes on what it could not read follow, each of three
+ * NUL-terminated strings. */
 struct rsym_disk_report {
 	uint64_t input_len;
 	uint64_t unit_count, units_skipped;
 	uint64_t symbol_count, inline_count;
 	uint64_t relocations_skipped;
-	uint32_t note_count; /* at most LIMIT_SKIPPED_LEN bytes of them */
+	uint32_t note_count; /* the notes take at most LIMIT_SKIPPED_LEN bytes */
 	uint32_t flags;      /* 1: names lie in a dwz file that was not there */
 };
 
@@ -188,17 +188,17 @@ struct rsym_disk_code {
 };
 
 enum {
-	RSYM_COLUMNS_ROWS = 64, /* rows of a block */
+	RSYM_COLUMNS_ROWS = 64, /* rows of a full block */
 };
 
-/* The head of the section. The index of blocks, the chains, and the rows follow it. */
+/* The head of the section of columns. The index of blocks, the chains, and the rows follow it. */
 struct rsym_disk_columns {
 	uint32_t row_count, chain_count;
 };
 
 struct rsym_disk_columns_block {
 	uint64_t vaddr; /* of the first row */
-	uint32_t off;   /* in the rows */
+	uint32_t off;   /* where its rows begin, in the rows */
 	uint32_t reserved;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that are the answer of no address, because another function has theirs. */
+/* Functions that no address has as its answer, because another function has their code. */
 #include "rsym_function_alias.h"
 #include "bisect.h"
 #include "rsym.h"

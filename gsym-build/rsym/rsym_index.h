@@ -19,7 +19,7 @@
 /* The block that holds an address. */
 struct rsym_place {
 	uint64_t base;  /* first address of the block */
-	uint32_t x;     /* address - base; above `limit` it belongs to the last row */
+	uint32_t x;     /* address - base; behind the last row of a span, that row's start - base */
 	uint32_t limit; /* relative to base: rows of the block start below it */
 	uint64_t off;   /* of the block, in BLOCKS */
 	uint32_t len;
@@ -28,7 +28,7 @@ struct rsym_place {
 /* The state of a search for an address. */
 struct rsym_path {
 	struct rsym_disk_span span;
-	uint32_t key; /* address - span.base */
+	uint32_t key; /* address - span.base, at most span.last */
 	uint32_t leaf;
 };
 
@@ -37,7 +37,7 @@ static RSYM_INLINE uint32_t rsym_leaf_index_rank(const uint8_t *starts, uint32_t
 {
 #ifdef __SSE2__
 	/* SSE2, which every x86-64 processor has, compares four signed numbers at once; `flip`
-	 * makes them signed. The first number above key is the result. */
+	 * makes them signed. The position of the first number above key is the result. */
 	__m128i flip = _mm_set1_epi32(INT32_MIN);
 	__m128i k = _mm_xor_si128(_mm_set1_epi32((int)key), flip);
 	__m128i a = _mm_xor_si128(_mm_loadu_si128((const void *)starts), flip);
@@ -54,8 +54,8 @@ static RSYM_INLINE uint32_t rsym_leaf_index_rank(const uint8_t *starts, uint32_t
 #endif
 }
 
-/* Counts how many of the first 13 starts of a leaf are at most key, which is the index of the
- * block. */
+/* Counts how many of the first 13 starts of a leaf are at most key. This is the index of
+ * the block. */
 static RSYM_INLINE uint32_t rsym_leaf_rank(const uint8_t *starts, uint32_t key)
 {
 #ifdef __SSE2__
@@ -92,15 +92,15 @@ static RSYM_INLINE void rsym_span_read(const struct rsym *t, uint32_t i, struct 
 	s->leaf_index_first = rsym_load32(p + offsetof(struct rsym_disk_span, leaf_index_first));
 }
 
-/* The number of starts in the leaf index of a span: one for each leaf, then as many of the maximum
- * as are read at once. */
+/* Returns the number of starts in the leaf index of a span: one for each leaf, then as many of the
+ * maximum as are compared at once. */
 static RSYM_INLINE uint32_t rsym_leaf_index_starts(uint32_t leaf_count)
 {
 	return leaf_count + RSYM_LEAF_STARTS_AT_ONCE;
 }
 
-/* After the starts comes the first leaf of each part of 2^shift addresses. There are two to four
- * times as many parts as leaves. */
+/* Returns the shift of the parts of a span: behind the starts stands the first leaf of each part of
+ * 2^shift addresses. There are two to four times as many parts as leaves. */
 static RSYM_INLINE uint32_t rsym_leaf_index_shift(const struct rsym_disk_span *s)
 {
 	uint32_t last_len = bits_len32(s->last), parts_len = bits_len32(s->leaf_count) + 1;
@@ -118,7 +118,7 @@ static RSYM_INLINE const uint8_t *rsym_leaf(const struct rsym *t, uint32_t leaf)
 	return t->leaves + (size_t)leaf * sizeof(struct rsym_disk_leaf);
 }
 
-/* Finds the leaf of vaddr; false when vaddr is before every row. */
+/* Finds the leaf of vaddr. Returns false if vaddr is before every row, or the index is damaged. */
 static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, struct rsym_path *path)
 {
 	uint32_t low = 0, count = t->span_count, at, rank, part;
@@ -127,7 +127,7 @@ static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, str
 
 	if (!count)
 		return false;
-	while (count > 1) { /* the last span that starts at or below vaddr, if any does */
+	while (count > 1) { /* find the last span that starts at or below vaddr, if any does */
 		uint32_t half = count / 2;
 
 		if (rsym_load64(t->spans + (size_t)(low + half) * sizeof(path->span)) <= vaddr)
@@ -145,7 +145,7 @@ static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, str
 			 4 * ((size_t)rsym_leaf_index_starts(path->span.leaf_count) + part));
 	if (at >= path->span.leaf_count)
 		return false; /* damaged, as below */
-	/* The leaf is nearly always this one or the next. */
+	/* The leaf is nearly always this one or the next, so both are prefetched. */
 	__builtin_prefetch(rsym_leaf(t, path->span.leaf_first + at));
 	__builtin_prefetch(rsym_leaf(t, path->span.leaf_first + at) +
 			   sizeof(struct rsym_disk_leaf));
@@ -178,7 +178,8 @@ static RSYM_INLINE uint32_t rsym_leaf_u16(const uint8_t *leaf, size_t array, uin
 #define RSYM_LEAF_START(leaf, i) rsym_leaf_u16(leaf, offsetof(struct rsym_disk_leaf, starts), i)
 #define RSYM_LEAF_END(leaf, i)   rsym_leaf_u16(leaf, offsetof(struct rsym_disk_leaf, ends), i)
 
-/* Block i of the leaf of a path; false when there is no such block. */
+/* Finds block i of the leaf of a path. Returns false if there is no such block or the path's key is
+ * not in it. */
 static RSYM_INLINE bool rsym_leaf_block(const struct rsym *t, const struct rsym_path *path,
 					uint32_t i, struct rsym_place *place)
 {
@@ -201,14 +202,14 @@ static RSYM_INLINE bool rsym_leaf_block(const struct rsym *t, const struct rsym_
 	       place->len <= t->blocks_len - place->off;
 }
 
-/* The block of a leaf that holds the path's key. */
+/* Finds the block of a leaf that holds the path's key. Returns false if there is none. */
 static RSYM_INLINE bool rsym_find_block(const struct rsym *t, const struct rsym_path *path,
 					struct rsym_place *place)
 {
 	const uint8_t *leaf = rsym_leaf(t, path->leaf);
 	uint32_t delta = path->key - rsym_load32(leaf);
 
-	/* Starts are below RSYM_LEAF_FAR, which marks places that are not used. */
+	/* Starts are below RSYM_LEAF_FAR, which marks unused places. */
 	if (delta >= RSYM_LEAF_FAR)
 		delta = RSYM_LEAF_FAR - 1;
 	return rsym_leaf_block(

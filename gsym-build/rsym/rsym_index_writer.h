@@ -27,7 +27,7 @@ void rsym_index_writer_span(struct rsym_index_writer *w, uint64_t base, uint64_t
  * one. For the last block of a span, next_start is one above the start of its last row. */
 void rsym_index_writer_block(struct rsym_index_writer *w, uint32_t next_start, uint64_t next_off);
 
-/* Finishes the buffers; false when one of them failed. */
+/* Finishes the buffers. Returns false if one of them failed. */
 bool rsym_index_writer_end(struct rsym_index_writer *w) _must_check_;
 
 #endif

@@ -60,7 +60,7 @@ int rsym_layout_write(struct rsym_disk_header *h, const struct buf *const *secti
 
 	for (uint32_t id = 0; id < RSYM_SECTION_END; id++)
 		h->section_count += sections[id] != NULL;
-	/* Reserve room for both; they are filled in when the sections are known. */
+	/* Reserve room for header and directory; they are filled in when the sections are known. */
 	buf_append(out, h, sizeof(*h));
 	buf_append(out, l.entries, h->section_count * sizeof(l.entries[0]));
 	for (uint32_t id = 0; id < RSYM_SECTION_END; id++)

@@ -8,9 +8,10 @@
 #include "rsym_format.h"
 
 /*
- * Appends a file to `out`, which is empty. `sections` has RSYM_SECTION_END elements by id; NULL
- * leaves one out. Lengths, counts, generation and checksums of the header must be 0 and are filled
- * in. ERR_LIMIT when a section failed, is 4 GiB or more, or the file does not fit.
+ * Appends a file to `out`, which is empty. `sections` has RSYM_SECTION_END elements by id; a NULL
+ * element leaves its section out. Lengths, counts, generation and checksums of the header must be 0
+ * and are filled in. ERR_LIMIT if a section failed, is 4 GiB or more, or the file does not fit;
+ * ERR_MEMORY if memory is out.
  */
 int rsym_layout_write(struct rsym_disk_header *h, const struct buf *const *sections,
 		      struct buf *out, struct err *err) _must_check_;

@@ -9,9 +9,9 @@
 #include "sort.h"
 
 /*
- * A use is a line of a function in a file, as one number that sorts in the order of line bases: the
- * file of the declaration first, then the others; in each file by line, with "no line" last. "No
- * line" has a line base of its own, because it would lower the lowest line of another one to 0.
+ * A use is a line of a function in a file, coded as a number that sorts in the order of line bases:
+ * the file of the declaration first, then the others; in each file by line, with "no line" last.
+ * "No line" has a line base of its own, because it would lower the lowest line of another one to 0.
  */
 #define NO_LINE UINT32_MAX
 
@@ -272,9 +272,9 @@ static void pack_line_bases(const struct rsym_line_bases *e, const struct rsym_l
 }
 
 /*
- * Gives the lowest line of a function minus the line of its declaration, if that describes the
- * whole declaration: it is in the file of the first line base, or the function is a symbol without
- * one. Else false.
+ * Stores the lowest line of a function minus the line of its declaration. Returns true if that
+ * describes the whole declaration: it is in the file of the first line base, or the function is a
+ * symbol without one.
  */
 static bool decl_of(const struct rsym_line_bases *e, uint32_t function, uint32_t *ret)
 {

@@ -14,7 +14,7 @@ struct rsym_line_bases {
 	unsigned int stretch_bits;
 	uint32_t *first;  /* by function, and one more: its first line base */
 	uint64_t *keys;   /* by line base */
-	uint8_t *is_used; /* by node: some row needs it */
+	uint8_t *is_used; /* by node: whether some row needs it */
 	uint32_t count;
 };
 

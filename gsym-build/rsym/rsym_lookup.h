@@ -13,12 +13,12 @@ struct rsym_variant {
 	int (*range)(const struct rsym *t, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end);
 };
 
-/* The variant for any processor, and the one for x86-64-v3 (AVX2, BMI2), which is NULL on other
- * processors. */
+/* Return the variant for any processor, and the one for x86-64-v3 (AVX2, BMI2), which is NULL on
+ * other processors. */
 const struct rsym_variant *rsym_variant_base(void);
 const struct rsym_variant *rsym_variant_v3(void);
 
-/* The start of the span after that of vaddr; UINT64_MAX when there is none. */
+/* Returns the start of the span after that of vaddr, or UINT64_MAX if there is none. */
 uint64_t rsym_next_span(const struct rsym *t, uint64_t vaddr);
 
 int rsym_lookup_base(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames, size_t cap);

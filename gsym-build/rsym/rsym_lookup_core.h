@@ -44,8 +44,11 @@ static RSYM_INLINE void resolve_line_base(const struct rsym *t, struct rsym_fram
 	f->column = 0;
 }
 
-/* Stores the nodes from i outward as frames. A full array keeps its last place for the outermost.
- * `later`: line bases are only prefetched, and stay in `function` until resolve_all(). */
+/*
+ * Stores the nodes from i outward as frames. If the array is full, its last place is kept for the
+ * outermost. If `later` is set, line bases are only prefetched, and `function` holds their numbers
+ * until resolve_all().
+ */
 static RSYM_INLINE size_t collect_frames(const struct rsym *t, const struct rsym_block *b,
 					 uint32_t i, uint32_t line, struct rsym_frame *frames,
 					 size_t cap, bool later)
@@ -93,7 +96,8 @@ static RSYM_INLINE void resolve_all(const struct rsym *t, struct rsym_frame *fra
 		resolve_line_base(t, &frames[i], frames[i].function, frames[i].line);
 }
 
-/* Stores the frames of address x of a block; `later`: without resolving their line bases. */
+/* Stores the frames of address x of a block, without resolving their line bases if
+ * `later` is set. */
 static RSYM_INLINE size_t look_into(const struct rsym *t, const struct rsym_block *b, uint32_t x,
 				    struct rsym_frame *frames, size_t cap, bool later)
 {

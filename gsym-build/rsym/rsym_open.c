@@ -15,7 +15,7 @@
 
 #define POINTER_ALIGN 16 /* alignment that stores and mmap() give */
 
-/* Sections by id; p is NULL for one that is not there. */
+/* Sections by id; p is NULL for an absent one. */
 struct sections {
 	struct rsym_optional by_id[RSYM_SECTION_END];
 };

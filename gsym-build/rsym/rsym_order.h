@@ -9,8 +9,8 @@
 #include "rsym_content.h"
 #include "rsym_text_writer.h"
 
-/* Gives the sorted strings, which point into `in`, and the new id for each old one. The caller
- * frees both, even after an error. ERR_MEMORY. */
+/* Gives the sorted strings, which point into `in`, and the new id of each old one. The caller frees
+ * both, even after an error. ERR_MEMORY. */
 int rsym_order_strings(const struct intern *in, struct rsym_string **ret, uint32_t **ret_new_id,
 		       struct err *err) _must_check_;
 
@@ -29,7 +29,7 @@ int rsym_order_function_aliases(uint32_t *list, uint32_t *count,
 				const struct rsym_content_function *functions,
 				const uint32_t *function_id, struct err *err) _must_check_;
 
-/* The new id of a file, or RSYM_NONE for none. */
+/* Returns the new id of a file, or RSYM_NONE for none. */
 static inline uint32_t rsym_order_file(const uint32_t *new_id, uint32_t file)
 {
 	return file == RSYM_NONE ? RSYM_NONE : new_id[file];

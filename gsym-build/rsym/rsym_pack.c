@@ -11,9 +11,9 @@
 enum {
 	SLOTS = 4096, /* above four times RSYM_NODES_MAX; a power of two */
 	FREQUENT_BITS_MAX = 10,
-	SAMPLE = 4, /* one block in so many is sampled to find frequent line bases */
-	/* Parts are packed in parallel, so no block crosses from one into the next. A multiple of
-	 * all block sizes. */
+	SAMPLE = 4, /* one block in this many is sampled to find frequent line bases */
+	/* The rows of a part. Parts are packed in parallel, so no block crosses from one into the
+	 * next; this is a multiple of all block sizes. */
 	PART_ROWS = 1 << 15,
 };
 
@@ -59,8 +59,8 @@ static struct slot *slot_of_node(struct pack *p, uint32_t node, uint32_t line_ba
 	}
 }
 
-/* Returns the index in the block of a node with a line base; adds it and all its ancestors when it
- * is new. RSYM_BLOCK_NONE when they do not fit. */
+/* Returns the index in the block of a node with a line base, or RSYM_BLOCK_NONE if it does not fit.
+ * A new node is added with all its ancestors. */
 static uint32_t local_of(struct pack *p, uint32_t node, uint32_t line_base)
 {
 	struct rsym_block_writer *b = &p->block;

@@ -24,8 +24,8 @@ int rsym_pack(const struct rsym_content *c, const struct rsym_line_bases *e, boo
 	      struct helper *helper, const struct rsym_pack_out *out, struct rsym_disk_shape *shape,
 	      struct err *err) _must_check_;
 
-/* Whether few calls are inlined: less than 1.5 frames per row. Such tables use larger blocks and
- * line bases of any length, because their lines are mostly streams of differences. */
+/* Returns whether few calls are inlined: fewer than 1.5 frames per row. Such tables use larger
+ * blocks and line bases of any length, because their lines are mostly streams of differences. */
 bool rsym_pack_is_shallow(const struct rsym_content *c);
 
 #endif

@@ -60,7 +60,7 @@ static bool first_line_base(const struct rsym *t, uint32_t function, struct rsym
 	const uint8_t *group;
 	struct bits_tally map;
 
-	while (count > 1) { /* the last group with at most `function` functions before it */
+	while (count > 1) { /* find the last group with at most `function` functions before it */
 		uint32_t half = count / 2;
 
 		if (rsym_load32(t->line_bases + (size_t)(low + half) * t->line_base_stride) <=

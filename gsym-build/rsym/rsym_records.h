@@ -14,8 +14,8 @@ struct rsym_line_base {
 	uint32_t function, file, line; /* line is the lowest line; file may be RSYM_NONE */
 };
 
-/* The lowest line of a line base whose record refers to BASES; 0 when it is not there, which is
- * damage. */
+/* Returns the lowest line of a line base whose record refers to BASES, or 0 if it is not there,
+ * which is damage. */
 static RSYM_INLINE uint32_t rsym_base_line(const struct rsym *t, uint32_t line_base)
 {
 	uint32_t low = 0, count = t->base_count;

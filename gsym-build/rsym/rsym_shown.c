@@ -127,7 +127,7 @@ static uint32_t shown_block_end(const struct rsym *t, uint32_t block)
 	return rsym_load32(t->shown.p + SHOWN_HEAD + (size_t)block * sizeof(uint32_t));
 }
 
-/* Returns a block; an empty one if it is not inside the section. */
+/* Returns a block, or an empty one if it is not inside the section. */
 static struct bytes block_of(const struct rsym *t, uint32_t block)
 {
 	uint64_t head = SHOWN_HEAD + (uint64_t)block_count(t->names.count) * sizeof(uint32_t);

@@ -10,11 +10,12 @@
 
 enum {
 	STRINGS_MAX = 32
-}; /* of a block */
+}; /* strings of a block */
 
 /*
- * Where a block is in the cache, valid only in this round of the cache. Emptying the cache begins a
- * new round instead of clearing this array, which may have many more elements than the cache holds.
+ * The place of a block in the cache, which is valid only in this round of the cache. Emptying the
+ * cache begins a new round instead of clearing the array of places, which may have many more
+ * elements than the cache holds.
  */
 struct place {
 	uint32_t round, off;
@@ -156,7 +157,7 @@ static struct bytes behind_lens(struct bytes lens, uint32_t count)
 }
 
 /* Reads the next string of a block: the number of bytes shared with the one before, and the added
- * bytes, which are returned. NULL when it is damaged. */
+ * bytes. Returns the added bytes, or NULL if the block is damaged. */
 static const uint8_t *next_part(const struct rsym_text_reader *r, struct bytes *lens,
 				struct bytes *texts, size_t *ret_shared, size_t *ret_added)
 {

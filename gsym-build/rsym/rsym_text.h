@@ -26,8 +26,8 @@ int rsym_texts_check(const struct rsym_texts *t, struct err *err) _must_check_;
 
 struct rsym_text_reader;
 
-/* Makes a reader that caches at most cache_max bytes of unpacked blocks; 0: only the last one. The
- * bytes of t must outlive it. NULL: out of memory. */
+/* Makes a reader that caches at most cache_max bytes of unpacked blocks, or only the last block if
+ * that is 0. The bytes of t must outlive it. Returns NULL if memory is out. */
 struct rsym_text_reader *rsym_text_reader_new(const struct rsym_texts *t, size_t cache_max);
 void rsym_text_reader_free(struct rsym_text_reader *r);
 
@@ -36,7 +36,7 @@ void rsym_text_reader_free(struct rsym_text_reader *r);
 int rsym_text_get(struct rsym_text_reader *r, uint32_t i, const uint8_t **ret, size_t *ret_len,
 		  struct err *err);
 
-/* Bytes unpacked so far, a measure of the cost of reading texts. */
+/* Returns how many bytes were unpacked so far, a measure of the cost of reading texts. */
 uint64_t rsym_text_unpacked_len(const struct rsym_text_reader *r);
 
 #endif

@@ -18,7 +18,7 @@ enum {
 	LEVEL = 5,
 	LEVEL_QUICK = 1,
 	DICTIONARY_MAX = 110 << 10,
-	DICTIONARY_SHARE = 12, /* at most this fraction (1/12) of the front-coded bytes */
+	DICTIONARY_SHARE = 12, /* the dictionary has at most 1/12 of the front-coded bytes */
 	DICTIONARY_MIN = 1 << 10,
 	/* Parameters of the training: the length of a piece of a mangled name, and a hash table
 	 * large enough for all pieces. In a large text, one piece in SKIP_IN_MUCH is used. */

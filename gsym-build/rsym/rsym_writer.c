@@ -14,7 +14,7 @@
 #include "rsym_text_writer.h"
 #include "rsym_types.h"
 
-/* Ids are 32 bits with one value taken. */
+/* Ids have 32 bits, and one value, RSYM_NONE, is no id. */
 #define MAX_IDS ((size_t)UINT32_MAX - 1)
 
 enum {
@@ -157,7 +157,7 @@ static struct rsym_content_node *node_at(const struct rsym_writer *w, uint32_t i
 }
 
 /* The hash is not seeded, because equal calls must give equal tables. Nodes crafted to collide are
- * only not merged, which costs no time. */
+ * merely not merged, which costs no time. */
 static struct recent_node *recent_slot(const struct rsym_writer *w,
 				       const struct rsym_content_node *n)
 {
@@ -168,7 +168,7 @@ static struct recent_node *recent_slot(const struct rsym_writer *w,
 }
 
 /* Equal nodes are nearly always close together, as calls inside one function. So only recent ones
- * are remembered, in a table that stays in the CPU cache, which one of all nodes would not. */
+ * are remembered, in a table that stays in the CPU cache; a table of all nodes would not. */
 static uint32_t add_content_node(struct rsym_writer *w, const struct rsym_content_node *n)
 {
 	struct recent_node *slot = recent_slot(w, n);
@@ -272,7 +272,7 @@ void rsym_writer_counts(const struct rsym_writer *w, struct rsym_writer_counts *
 /* The parts of a table under construction. */
 struct parts {
 	struct rsym_content content;
-	struct rsym_content_function *functions; /* sorted; the content's */
+	struct rsym_content_function *functions; /* sorted; content.functions */
 	struct rsym_string *names, *files;       /* sorted */
 	struct rsym_line_bases line_bases;
 	struct rsym_disk_shape shape;

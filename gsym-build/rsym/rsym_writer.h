@@ -14,7 +14,7 @@
  *	rsym_writer_finish(w, &info, NULL, &out, &err);
  *
  * A failure (memory, or a count above 32 bits) is sticky: calls then return RSYM_NONE or do
- * nothing, and rsym_writer_finish() reports it. One thread at a time.
+ * nothing, and rsym_writer_finish() reports it. Only one thread at a time may use a writer.
  */
 #include "helper.h"
 #include "rsym.h"
@@ -25,8 +25,10 @@ struct rsym_writer *rsym_writer_new(struct err *err) _must_check_;
 void rsym_writer_free(struct rsym_writer *w);
 DEFINE_FREEP(struct rsym_writer, rsym_writer_free);
 
-/* These return an id of the writer, which is not the table's id. Equal input gives the same id; for
- * nodes, only if it was seen recently. All text is copied, up to LIMIT_NAME_LEN. */
+/*
+ * The functions below return an id of the writer, which is not the table's id. Equal input gives
+ * the same id; for nodes, only if it was seen recently. All text is copied, up to LIMIT_NAME_LEN.
+ */
 uint32_t rsym_writer_file(struct rsym_writer *w, const void *dir, size_t dir_len, const void *base,
 			  size_t base_len);
 
@@ -36,14 +38,14 @@ struct rsym_writer_function {
 	uint64_t vaddr;
 	uint32_t file, start_line; /* of the declaration */
 	bool from_symbol, has_entry;
-	const void *type; /* its signature; NULL: none */
+	const void *type; /* its signature, or NULL */
 	size_t type_len;
 };
 
 uint32_t rsym_writer_function(struct rsym_writer *w, const struct rsym_writer_function *f);
 
-/* A function or inlined call inside a parent (RSYM_NONE: none) which calls it at call_file and
- * call_line. A node with more than LIMIT_INLINE_DEPTH parents replaces its parent. */
+/* Adds a function, or a call inlined into a parent (RSYM_NONE for a function) at call_file and
+ * call_line. A node with more than LIMIT_INLINE_DEPTH ancestors replaces its parent. */
 uint32_t rsym_writer_node(struct rsym_writer *w, uint32_t parent, uint32_t function,
 			  uint32_t call_file, uint32_t call_line);
 
@@ -51,8 +53,8 @@ uint32_t rsym_writer_node(struct rsym_writer *w, uint32_t parent, uint32_t funct
  * answers there. */
 void rsym_writer_function_alias(struct rsym_writer *w, uint32_t function);
 
-/* Sets the answer from vaddr up to the next row. Addresses must rise; equal neighbours are merged.
- * node RSYM_NONE: no answer. */
+/* Sets the answer from vaddr up to the next row; a node of RSYM_NONE means no answer. Addresses
+ * must rise; equal neighbours are merged. */
 void rsym_writer_row(struct rsym_writer *w, uint64_t vaddr, uint32_t node, uint32_t file,
 		     uint32_t line);
 
@@ -77,9 +79,9 @@ struct rsym_writer_info {
 
 /*
  * Appends the whole table to out, which must be empty; the ceiling of out is that of the table. If
- * the last row is not a gap, it ends at UINT64_MAX. May be called once; nothing can be added after
- * it. ERR_LIMIT, ERR_MEMORY, ERR_INTERNAL (rows out of order, a second call). A helper, or NULL,
- * compresses the names meanwhile: the bytes are the same.
+ * the last row is not a gap, it ends at UINT64_MAX. It may be called once, and nothing can be added
+ * after it. A helper, which may be NULL, compresses the names and packs rows in parallel; the bytes
+ * are the same. ERR_LIMIT, ERR_MEMORY, ERR_INTERNAL (rows out of order, a second call).
  */
 int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *info,
 		       struct helper *helper, struct buf *out, struct err *err) _must_check_;

@@ -12,7 +12,8 @@ void companion_images_close(struct die_companions *c)
 	free(c->dwos);
 }
 
-/* Leaves out companions that are not ELF files; their content is then reported as missing. */
+/* Companions that are not ELF files are left out; their units or names are then reported as
+ * missing. */
 int companion_images_open(struct die_companions *c, const struct table_source *source,
 			  struct err *err)
 {
@@ -35,8 +36,8 @@ int companion_images_open(struct die_companions *c, const struct table_source *s
 	return 0;
 }
 
-/* Writes the format of struct table_request.missing. The link comes first, so room is left
- * for it. */
+/* Writes the format of struct table_request.missing. The ceiling of `units` leaves room for the
+ * link before them. */
 int companion_images_missing(struct image *im, const struct debug_report *debug,
 			     const struct buf *units, struct buf *out, struct err *err)
 {

@@ -11,8 +11,9 @@
 
 #include "sanitizer.h"
 
-/* The calls that glibc 2.36 to 2.41 makes to allocate, to read and write at an offset, and to end.
- * Those of abort() are allowed so that a failed assertion is not reported as a forbidden call. */
+/* The system calls of glibc 2.36 to 2.41 for allocating, for reading and writing at an offset, and
+ * for ending. Those of abort() are allowed so that a failed assertion is not reported as a
+ * forbidden call. */
 static const int allowed[] = {
 	SCMP_SYS(pread64),         SCMP_SYS(write),
 	SCMP_SYS(pwrite64),        SCMP_SYS(mmap),
@@ -36,7 +37,7 @@ static int set_limit(int what, uint64_t soft, uint64_t hard, const char *name, s
 {
 	struct rlimit l = {.rlim_cur = soft, .rlim_max = hard}, own;
 
-	/* The hard limit of the parent may be lower, and cannot be raised. */
+	/* The inherited hard limit may be lower, and cannot be raised. */
 	if (!getrlimit((__rlimit_resource_t)what, &own) && own.rlim_max < l.rlim_max)
 		l.rlim_max = own.rlim_max;
 	if (l.rlim_cur > l.rlim_max)
@@ -92,7 +93,7 @@ int sandbox_enter(const struct sandbox_calls *more, struct err *err)
 		return 0;
 	ctx = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	rc = ctx ? add_rules(ctx, more) : -ENOMEM;
-	/* Threads that are there already are locked in too; new ones cannot be made. */
+	/* The filter also applies to threads that exist already. New ones cannot be created. */
 	if (!rc)
 		rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (!rc)

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_SANDBOX_H
 #define RAWSTACK_SANDBOX_H
 /*
- * Confines a program that reads untrusted files: sets limits, and allows only a list of system
- * calls; any other kills it (SIGSYS). The program enters it after its files are open and before it
- * reads the first byte of input.
+ * Confines a program that reads untrusted files: it sets limits and allows only a list of system
+ * calls; any other call kills the process (SIGSYS). The program enters the sandbox after its files
+ * are open and before it reads the first byte of input.
  */
 #include "base.h"
 #include "err.h"
@@ -18,9 +18,9 @@ struct sandbox_calls {
 };
 
 struct sandbox_limits {
-	uint64_t memory;      /* bytes of addresses */
-	uint64_t cpu_seconds; /* then SIGXCPU, two seconds later SIGKILL */
-	uint64_t file_len;    /* of what is written; then SIGXFSZ */
+	uint64_t memory;      /* bytes of address space */
+	uint64_t cpu_seconds; /* at the limit SIGXCPU, two seconds later SIGKILL */
+	uint64_t file_len;    /* of a written file; at the limit SIGXFSZ */
 	enum worker_class class;
 };
 
@@ -32,10 +32,10 @@ struct sandbox_limits {
 int sandbox_limit(const struct sandbox_limits *l, struct err *err) _must_check_;
 
 /*
- * From here on this process can compute, allocate, read and write the descriptors it has, and end.
- * Nothing can be opened, started or connected; what one program needs besides is in *more. Without
- * effect under sanitizers, which need more. Holds for all threads there are. ERR_INTERNAL when the
- * kernel refuses the filter.
+ * From this call on, all threads of this process can compute, allocate, read and write the
+ * descriptors that the process has, and end, but not open, start or connect anything. *more has
+ * further calls that the program needs. The call has no effect under sanitizers, which need more.
+ * Returns an error of err_sys() if the kernel refuses the filter.
  */
 int sandbox_enter(const struct sandbox_calls *more, struct err *err) _must_check_;
 

@@ -81,7 +81,7 @@ int sandbox_job_deliver(struct sandbox_job *job, struct err *err)
 	return io_write_all(io, WORKER_FD_MISSING, job->missing.p, job->missing.len, 0, err);
 }
 
-/* Reads the peak from /proc: ru_maxrss is inherited over exec and would be the parent's. */
+/* Reads the peak from /proc, because ru_maxrss is inherited over exec and would be the parent's. */
 static uint64_t read_peak_memory(int status_fd)
 {
 	char text[4096];
@@ -110,7 +110,7 @@ void sandbox_job_usage(const struct sandbox_job *job, uint64_t *ret_cpu_ns,
 static int answer_request(const struct sandbox_program *program, const struct worker_request *req,
 			  struct worker_reply *reply, struct err *err)
 {
-	static struct sandbox_job job; /* large, and read until the process ends */
+	static struct sandbox_job job; /* static: large, and needed until the end */
 	int rc;
 
 	TRY(sandbox_limit(&(struct sandbox_limits){.memory = req->memory_max,
@@ -140,7 +140,7 @@ int sandbox_program_main(const struct sandbox_program *program)
 		dprintf(STDERR_FILENO, "%s: started by rawstack programs only\n", program->name);
 		return WORKER_EXIT_STRANGER;
 	}
-	prctl(PR_SET_NAME, program->name); /* it may be known as a descriptor's number */
+	prctl(PR_SET_NAME, program->name); /* the name may be a descriptor's number until then */
 	reply.code = answer_request(program, &req, &reply, &err);
 	memcpy(reply.message, err.message, sizeof(reply.message));
 	return write(WORKER_FD_REPLY, &reply, sizeof(reply)) != (ssize_t)sizeof(reply);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The attributes of one DIE that a table needs. */
+/* Reads the attributes of one DIE that a table needs. */
 #include "plain_priv.h"
 
 #include <string.h>
@@ -10,7 +10,8 @@ static void free_die_error(Dwarf_Debug dbg, Dwarf_Error e)
 		dwarf_dealloc(dbg, e, DW_DLA_ERROR);
 }
 
-/* Producers use any constant form; libdwarf has a function for each sign. */
+/* Producers use all constant forms. libdwarf reads signed and unsigned ones by different
+ * functions. */
 static bool read_number(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
 {
 	Dwarf_Error e = NULL;
@@ -54,7 +55,7 @@ static bool read_address(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attribut
 	return false;
 }
 
-/* Reads eight bytes that some producers write as a number and some as a signature. */
+/* Reads an id of eight bytes, which producers write as a number or as a signature. */
 static bool read_dwo_id(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
 {
 	Dwarf_Error e = NULL;
@@ -100,7 +101,8 @@ static bool is_address_form(Dwarf_Half form)
 	       (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4) || form == DW_FORM_GNU_addr_index;
 }
 
-/* libdwarf answers a string of a dwz file with a text of its own, so forms are looked at first. */
+/* Returns whether a form points into a dwz file. libdwarf returns a placeholder for such a string
+ * if the file is missing, so forms are checked first. */
 static bool is_alt_form(Dwarf_Half form)
 {
 	return form == DW_FORM_GNU_strp_alt || form == DW_FORM_GNU_ref_alt ||
@@ -147,7 +149,7 @@ static void read_attribute(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attrib
 		ret->has_ranges = ret->ranges_is_index ? read_number(dbg, at, &ret->ranges)
 						       : read_reference(dbg, at, &ret->ranges);
 		break;
-	case DW_AT_entry_pc: /* an offset from low_pc when it is a constant (DWARF 5) */
+	case DW_AT_entry_pc: /* ignored if it is a constant: an offset in DWARF 5 */
 		ret->has_entry =
 			is_address_form(form) && read_address(r, dbg, at, form, &ret->entry);
 		break;

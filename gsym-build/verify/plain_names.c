@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resolves names along DW_AT_abstract_origin and DW_AT_specification: the first linkage name in the
- * chain wins, else the first plain name. Chains may leave the unit; a hop limit ends cycles. Only
- * scopes with code are resolved, which saves nine in ten of the hops in C++.
+ * chain is taken, else the first plain name. Chains may leave the unit; a hop limit ends cycles.
+ * Only scopes with code are resolved, which saves nine in ten hops in C++.
  */
 #include "plain_priv.h"
 
@@ -10,7 +10,7 @@
 
 #include "limits.h"
 
-/* The names that the chain from one DIE leads to. */
+/* The names and declaration that the chain of origins from one DIE leads to. */
 struct origin_names {
 	const char *linkage_name, *name;
 	uint64_t decl_file, decl_line;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Feeds libdwarf by our own section loader. It gets only what it needs, decompressed, and never
- * .debug_rnglists and .debug_loclists (see plain_ranges.h). */
+/* Gives libdwarf the sections that our own loader reads: only those that it needs, decompressed,
+ * and never .debug_rnglists or .debug_loclists (see plain_ranges.h). */
 #include "bytes.h"
 #include "plain_priv.h"
 
@@ -10,7 +10,7 @@ struct plain_object_section {
 	size_t len;
 };
 
-/* The sections of .dwo files that libdwarf gets. */
+/* The sections of .dwo files and packages that libdwarf gets. */
 static const char *const split_wanted[] = {
 	".debug_info.dwo", ".debug_abbrev.dwo", ".debug_str.dwo",  ".debug_str_offsets.dwo",
 	".debug_line.dwo", ".debug_cu_index",   ".debug_tu_index", ".debug_types.dwo",
@@ -61,9 +61,9 @@ static int load_object_section(void *obj, Dwarf_Half index, Dwarf_Small **ret, i
 }
 
 /*
- * Whether libdwarf's search in the index of a package ends: version 20210528 looks for an id until
- * a slot has it, or is free. Ids are spread over a power of 2 of slots, not all of them taken
- * (DWARF 5 section 7.3.5.3).
+ * Returns whether libdwarf's search in the index of a package always ends: version 20210528
+ * searches for an id until a slot has it or is free. The number of slots must be a power of 2, and
+ * one must be free (DWARF 5 section 7.3.5.3).
  */
 static bool search_ends(const uint8_t *p, size_t len)
 {
@@ -82,8 +82,8 @@ static bool search_ends(const uint8_t *p, size_t len)
 	return false;
 }
 
-/* Loads into o->partial what a damaged compressed .debug_info still gives, because the units before
- * the damage are good. 1; ERR_DATA, ERR_MEMORY: nothing, and *err keeps the reason. */
+/* Inflates a damaged compressed .debug_info up to the damage into o->partial, because the units
+ * before it are valid. Returns 1, or ERR_DATA (*err keeps its message) or ERR_MEMORY. */
 static int load_partial(struct plain_object *o, struct image *im, struct plain_object_section *s,
 			struct err *err)
 {
@@ -97,9 +97,9 @@ static int load_partial(struct plain_object *o, struct image *im, struct plain_o
 	if (!o->partial)
 		return err_set(err, ERR_MEMORY, "out of memory for %s", s->name);
 	s->p = o->partial;
-	s->len = 0; /* image_section() may have left what it would have been */
-	/* A stream cannot be used after an error, so inflate again: in steps up to the damage, then
-	 * by bytes. */
+	s->len = 0; /* image_section() may have set the undamaged length */
+	/* A stream cannot be used after an error, so inflate twice: first in steps, then again up
+	 * to the failed step and on byte by byte. */
 	for (; step; step = step == 1 ? 0 : 1) {
 		_cleanup_(inflate_stream_freep) struct inflate_stream *in = NULL;
 		size_t goal = s->len;
@@ -157,10 +157,10 @@ int plain_object_open(struct plain_object *o, struct image *im, bool split, stru
 		if (rc && strstr(s.name, "_index") && !search_ends(s.p, s.len)) {
 			if (!strcmp(s.name, ".debug_tu_index"))
 				continue;
-			plain_object_close(o); /* nobody finds a unit in it */
+			plain_object_close(o); /* no unit can be found without the index */
 			return 0;
 		}
-		if (rc && s.len) /* libdwarf refuses an empty one */
+		if (rc && s.len) /* libdwarf refuses an empty section */
 			o->sections[o->section_count++] = s;
 		else if (i == 0)
 			break; /* no .debug_info */

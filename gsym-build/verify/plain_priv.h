@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_PLAIN_PRIV_H
 #define RAWSTACK_PLAIN_PRIV_H
-/* Shared by the plain_*.c files only: the reader's state, and libdwarf behind small functions that
+/* Shared by the plain_*.c files only: the reader's state, and small functions around libdwarf that
  * free what they allocate. */
 #include <dwarf.h>
 #include <libdwarf.h>
@@ -10,31 +10,32 @@
 #include "plain_reader.h"
 #include "plain_rows.h"
 
-/* One libdwarf instance over an image. It holds on to the image. */
+/* One libdwarf instance over an image, which must stay open. */
 struct plain_object {
 	Dwarf_Debug dbg;
 	struct plain_object_section *sections;
 	Dwarf_Obj_Access_Interface access;
 	size_t section_count;
-	uint8_t *partial; /* .debug_info up to where it is damaged, or NULL */
+	uint8_t *partial; /* .debug_info up to its damage, or NULL */
 	bool is_64;
 };
 
-/* Opens the plain sections or, for a split file, those of .dwo. 1 opened, 0 when there is no
- * .debug_info, or an index of it that libdwarf would search for ever; negative. */
+/* Opens the image's sections, or with `split` those of a .dwo file or package. Returns 1, 0 if
+ * there is no .debug_info or libdwarf might search the package's index without end, or an error. */
 int plain_object_open(struct plain_object *o, struct image *im, bool split, struct err *err);
 void plain_object_close(struct plain_object *o);
 
-/* The message of a libdwarf error, which is freed. Returns ERR_DATA. */
+/* Puts the message of a libdwarf error into *err and frees the error. Returns ERR_DATA. */
 int plain_object_failed(Dwarf_Debug dbg, Dwarf_Error e, const char *what, struct err *err);
 
-/* A DIE of the file at hand, or of its dwz alternate file. */
+/* A DIE of the current file, or of its dwz alternate file. */
 struct die_ref {
-	Dwarf_Off off; /* 0: none */
+	Dwarf_Off off; /* 0 if there is no DIE */
 	bool in_alt;
 };
 
-/* The attributes of one DIE; no reference is followed. Strings are in the image's sections. */
+/* The attributes of one DIE, without those of DIEs it refers to. Strings are in the image's
+ * sections. */
 struct plain_die {
 	const char *linkage_name, *name, *comp_dir, *dwo_name;
 	Dwarf_Off off;
@@ -45,12 +46,12 @@ struct plain_die {
 	uint64_t addr_base, rnglists_base, lines;
 	bool has_low, has_high, high_is_length, has_ranges, ranges_is_index, has_entry;
 	bool has_decl_file, has_call_file, has_lines, has_dwo_id;
-	bool in_alt_file; /* a name or reference points into a dwz file that is not there */
+	bool in_alt_file; /* a name or reference points into a missing dwz file */
 };
 
 struct scope_names {
 	struct die_ref origin;
-	Dwarf_Off off; /* of its own DIE */
+	Dwarf_Off off; /* the scope's own DIE */
 	const char *linkage_name, *name;
 	bool has_decl_file, needed;
 };
@@ -63,7 +64,7 @@ struct plain_split_file {
 	struct line_sections lines;
 };
 
-/* A unit of such a file, found by the id in its skeleton. */
+/* A unit of a .dwo file or package, found by the id in its skeleton. */
 struct plain_split_unit {
 	uint64_t id;
 	struct plain_split_file *file;
@@ -78,15 +79,15 @@ struct plain_reader {
 	struct debug_text *text;
 	const struct debug_sink *sink;
 	struct debug_report *report;
-	struct plain_object object, alt; /* alt.dbg is NULL when there is none */
+	struct plain_object object, alt; /* alt.dbg is NULL if there is none */
 	struct plain_split_file *split_files;
 	struct plain_split_unit *split_units; /* by id */
 	size_t split_file_count, split_unit_count, split_units_cap;
-	const uint8_t *rnglists; /* of the file itself; `source` has those of the current unit */
+	const uint8_t *rnglists; /* the image's own; `source` has those of the current unit */
 	size_t rnglists_len;
 
-	/* of the current unit */
-	Dwarf_Debug dbg; /* that of object, or of a split file */
+	/* The current unit. */
+	Dwarf_Debug dbg; /* dbg of `object`, or of a split file */
 	bool in_split;
 	uint64_t unit_id, ranges_bias;
 	struct range_source source;
@@ -96,44 +97,45 @@ struct plain_reader {
 	Dwarf_Off unit_off, unit_end;
 	Dwarf_Half unit_kind;
 	struct debug_scope *scopes;
-	struct scope_names *scope_names; /* beside scopes */
+	struct scope_names *scope_names; /* parallel to scopes */
 	struct debug_span *spans;
-	struct plain_types *types_of; /* NULL: types are not wanted */
-	uint32_t *types;              /* beside scopes */
+	struct plain_types *types_of; /* NULL if types are not wanted */
+	uint32_t *types;              /* parallel to scopes */
 	struct line_rows rows;
 	struct range_list unit_ranges, scratch;
 	size_t scope_count, scopes_cap, scope_names_cap, span_count, spans_cap, types_cap;
 
-	/* Memo of names by DIE offset, for the current unit. */
+	/* Cache of names by DIE offset, for the current unit. */
 	struct intern origins;
 	struct origin_names *origin_names;
 	size_t origin_names_cap;
 };
 
-/* A DIE of r->dbg, or of r->alt.dbg when it is in the alternate file. */
+/* Reads a DIE of `dbg`, which is r->dbg, r->alt.dbg or that of a split file. Returns ERR_DATA. */
 int plain_die_read(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Die die, struct plain_die *ret,
 		   struct err *err);
 
-/* The files that go with an image. */
+/* Opens the companions of the image. One that cannot be read is left out. Returns ERR_MEMORY. */
 int plain_split_open(struct plain_reader *r, struct err *err);
 void plain_split_close(struct plain_reader *r);
 
-/* The split unit whose skeleton is `d`, or NULL. */
+/* Returns the split unit whose skeleton is `d`, or NULL. */
 const struct plain_split_unit *plain_split_find(const struct plain_reader *r,
 						const struct plain_die *d);
 
-/* Makes it the current unit: *die, which is replaced, its DIE. Undone by plain_split_leave(). */
+/* Makes a split unit the current one, and replaces *die, the skeleton's DIE, by the unit's.
+ * plain_split_leave() undoes it. */
 int plain_split_enter(struct plain_reader *r, const struct plain_split_unit *u,
 		      const struct plain_die *skeleton, Dwarf_Die *die, struct err *err);
 void plain_split_leave(struct plain_reader *r);
 
-/* Make signatures if they are wanted: open once for each r->object, then resolve the scopes marked
- * as needed of each unit, whose DIE is `unit`. */
+/* Make signatures if they are wanted. Types are opened once for each r->object; then the scopes
+ * marked as needed are resolved for each unit, whose DIE is `unit`. */
 int plain_types_open(struct plain_reader *r, struct err *err);
 void plain_types_close(struct plain_reader *r);
 int plain_types_resolve(struct plain_reader *r, Dwarf_Die unit, struct err *err);
 
-/* Fills in name and declaration of the scopes marked as needed. */
+/* Fills in name and declaration of the scopes marked as needed. Returns ERR_MEMORY. */
 int plain_names_resolve(struct plain_reader *r, struct err *err);
 
 #endif

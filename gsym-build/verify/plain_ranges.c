@@ -3,7 +3,7 @@
 
 #include "limits.h"
 
-/* A number of `size` bytes at an offset of a section. */
+/* Reads a number of `size` bytes at an offset of a section. Returns false if it is outside. */
 static bool number_at(const uint8_t *p, size_t len, uint64_t off, unsigned int size, uint64_t *ret)
 {
 	*ret = 0;
@@ -49,7 +49,7 @@ static int add_plain_range(struct range_list *out, uint64_t start, uint64_t end,
 	return range_list_add(out, start, end) ? 0 : range_list_full(out, err);
 }
 
-/* DWARF 4 section 2.17.3: pairs, each relative to the base. */
+/* Reads a list of address pairs, which are relative to a base (DWARF 4 section 2.17.3). */
 static int read_pairs(const struct range_source *s, uint64_t off, struct range_list *out,
 		      struct err *err)
 {
@@ -71,8 +71,8 @@ static int read_pairs(const struct range_source *s, uint64_t off, struct range_l
 	}
 }
 
-/* DWARF 5 section 7.25: the operands of each kind of entry: an address, an index of one, or a
- * ULEB128. */
+/* The operands of each kind of entry (DWARF 5 section 7.25): an address (a), an index of an address
+ * (x) or a ULEB128 (u). */
 static const char *const operands[] = {
 	"",   /* end_of_list */
 	"x",  /* base_addressx */

@@ -6,11 +6,12 @@
 
 #include "limits.h"
 
-/* libdwarf keeps something of every unit it has seen; a fresh instance after so many bytes of
- * .debug_info bounds that. Opening one costs a pass over the unit headers. */
+/* libdwarf keeps memory for every unit it has read. A new instance after this many bytes of
+ * .debug_info bounds that, at the cost of a pass over the unit headers. */
 #define BATCH_LEN (64 * MIB)
 
-/* DIEs whose children hold no code. Types do: local classes have member functions. */
+/* Returns whether nothing below a DIE with this tag has code. Structures may have member
+ * functions. */
 static bool has_no_code(Dwarf_Half tag)
 {
 	switch (tag) {
@@ -81,14 +82,15 @@ static int add_plain_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, 
 		.name = DEBUG_NONE,
 		.decl_file = d.has_decl_file ? plain_file_id(r, d.decl_file) : DEBUG_NONE,
 		.decl_line = (uint32_t)d.decl_line,
-		/* Number 0 when absent, as LLVM has it: the unit's own file in DWARF 5. */
+		/* A missing number is 0, as in LLVM: in DWARF 5, file 0 is the unit's own. */
 		.call_file = inlined ? plain_file_id(r, d.call_file) : DEBUG_NONE,
 		.call_line = (uint32_t)d.call_line,
 		.call_column_word = inlined && r->companions->columns
 					    ? debug_column_word(d.call_column, d.discriminator)
 					    : 0,
 	};
-	/* The entry is where the first range starts: cold parts often lie below it. */
+	/* The entry is DW_AT_entry_pc, else the start of the first range: cold parts often have
+	 * lower addresses. */
 	if (!inlined && r->scratch.count) {
 		s.has_entry = true;
 		s.entry = d.has_entry                  ? d.entry
@@ -104,7 +106,7 @@ static int add_plain_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, 
 		TRY(add_plain_span(r, r->scratch.list[i].start, r->scratch.list[i].end, scope,
 				   err));
 	}
-	/* Code needs the names of all that holds it. */
+	/* A scope with code needs the names of all scopes around it. */
 	for (uint32_t at = scope;
 	     r->scratch.count && at != DEBUG_NONE && !r->scope_names[at].needed;
 	     at = r->scopes[at].parent)
@@ -115,10 +117,10 @@ static int add_plain_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, 
 
 struct level {
 	Dwarf_Die die;
-	uint32_t scope; /* around this DIE */
+	uint32_t scope; /* the scope around this DIE */
 };
 
-/* Frees the DIE at the top of the stack and puts its next sibling there, or goes up. */
+/* Replaces the DIE at the top of the stack by its next sibling, or goes up if there is none. */
 static int next_die(struct plain_reader *r, struct level *stack, size_t *depth, struct err *err)
 {
 	Dwarf_Debug dbg = r->dbg;
@@ -140,7 +142,7 @@ static int next_die(struct plain_reader *r, struct level *stack, size_t *depth, 
 	return 0;
 }
 
-/* All scopes below the unit's DIE, which is freed with the rest of the stack. */
+/* Adds all scopes below the unit's DIE. The caller frees the DIEs left on the stack. */
 static int walk_dies(struct plain_reader *r, struct level *stack, size_t *depth, struct err *err)
 {
 	Dwarf_Debug dbg = r->dbg;
@@ -158,7 +160,8 @@ static int walk_dies(struct plain_reader *r, struct level *stack, size_t *depth,
 		if (dwarf_tag(top->die, &tag, &e) != DW_DLV_OK ||
 		    dwarf_dieoffset(top->die, &off, &e) != DW_DLV_OK)
 			return plain_object_failed(dbg, e, "DIE", err);
-		/* DIEs are stored in the order of this walk; anything else is a loop. */
+		/* DIEs are stored in the order of this walk, so an offset that does not rise is
+		 * damage, and might loop. */
 		if (off <= last || off >= r->unit_end)
 			return err_set(err, ERR_DATA, "DIE at 0x%llx points outside or back",
 				       (unsigned long long)last);
@@ -207,7 +210,7 @@ static void note_plain_split(struct plain_reader *r, const struct plain_die *d)
 	note_plain_skipped(r, &why);
 }
 
-/* A damaged line table is only noted, so that the functions are kept. */
+/* Reads the unit's lines. A damaged line table is only noted, so that the functions are kept. */
 static int read_plain_lines(struct plain_reader *r, Dwarf_Die die, const struct plain_die *d,
 			    struct err *err)
 {
@@ -299,7 +302,7 @@ static int give_plain_unit(struct plain_reader *r, struct err *err)
 	return r->sink->unit(r->sink->ctx, &u, err);
 }
 
-/* 1: the unit's DIE is in *ret; 0: no code in it; negative. */
+/* Returns 1 and the unit's DIE in *ret, 0 if the unit has no code of its own, or an error. */
 static int unit_die(struct plain_reader *r, Dwarf_Half kind, Dwarf_Die *ret, struct err *err)
 {
 	Dwarf_Error e = NULL;
@@ -312,8 +315,8 @@ static int unit_die(struct plain_reader *r, Dwarf_Half kind, Dwarf_Die *ret, str
 		return plain_object_failed(r->dbg, e, "unit DIE", err);
 	if (dwarf_tag(*ret, &tag, &e) != DW_DLV_OK || kind == DW_UT_type ||
 	    kind == DW_UT_split_type || tag == DW_TAG_partial_unit || tag == DW_TAG_type_unit) {
-		/* Types and shared declarations; they are read when something refers to them. Their
-		 * line table is that of another unit. */
+		/* Type and partial units are read only through references. Their line table belongs
+		 * to another unit. */
 		if (e)
 			dwarf_dealloc(r->dbg, e, DW_DLA_ERROR);
 		dwarf_dealloc(r->dbg, *ret, DW_DLA_DIE);
@@ -344,7 +347,7 @@ static int one_unit(struct plain_reader *r, Dwarf_Half kind, struct err *err)
 	return 0;
 }
 
-/* Units from *index on, up to a batch; *ret_more when some are left. */
+/* Reads a batch of units from *index on, and sets *ret_more if some are left. */
 static int read_plain_batch(struct plain_reader *r, uint64_t *index, bool *ret_more,
 			    struct err *err)
 {
@@ -469,7 +472,7 @@ int plain_read_with(struct image *im, const struct die_companions *companions,
 		if (rc <= 0)
 			break;
 		r.dbg = r.object.dbg;
-		if (r.alt.dbg) /* for its strings; references are followed by us */
+		if (r.alt.dbg) /* for strings only: we follow references ourselves */
 			dwarf_set_tied_dbg(r.dbg, r.alt.dbg, NULL);
 		rc = plain_types_open(&r, err);
 		if (!rc)

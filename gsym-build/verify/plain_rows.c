@@ -19,10 +19,11 @@ void plain_rows_done(struct plain_rows *t)
 struct opcodes {
 	const uint8_t *p, *end;
 	uint8_t base;
-	const uint8_t *operands; /* of opcode i at i - 1 */
+	const uint8_t *operands; /* the count of opcode i is at i - 1 */
 };
 
-/* The header as far as it must be known (DWARF 5 section 6.2.4). */
+/* Reads the header as far as needed (DWARF 5 section 6.2.4). Returns false if it is damaged or
+ * libdwarf does not support it. */
 static bool find_line_program(struct opcodes *o, const struct line_sections *s, uint64_t off)
 {
 	struct bytes in = bytes_of(s->line, s->line_len);
@@ -49,7 +50,7 @@ static bool find_line_program(struct opcodes *o, const struct line_sections *s, 
 	in.left = header_len;
 	bytes_skip(&in, 1); /* shortest instruction */
 	if (version >= 4 && bytes_u8(&in) > 1)
-		return false; /* libdwarf knows no operations within an instruction */
+		return false; /* libdwarf does not support op_index */
 	bytes_skip(&in, 3);   /* first statement, line base and range */
 	o->base = bytes_u8(&in);
 	o->operands = bytes_take(&in, o->base ? o->base - 1u : 0);
@@ -70,7 +71,7 @@ enum mark {
 	IS_END = 2
 };
 
-/* One byte of `marks` for each row. */
+/* Appends one byte of enum mark for each row. Returns false if the program is damaged. */
 static bool mark_rows(const struct line_sections *s, uint64_t off, struct buf *marks)
 {
 	struct opcodes o;
@@ -140,7 +141,8 @@ static bool one_row(Dwarf_Line line, uint8_t mark, struct debug_row *ret, Dwarf_
 	return true;
 }
 
-/* 1; 0: libdwarf cannot say; negative. */
+/* Takes the rows and the file numbers from libdwarf. Returns 1, 0 if libdwarf fails or does not
+ * agree with mark_rows(), or ERR_MEMORY. */
 static int take_rows(struct plain_rows *t, const struct line_sections *s, uint64_t off,
 		     bool columns, struct line_rows *out, Dwarf_Error *e, struct err *err)
 {
@@ -193,14 +195,15 @@ int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
 	if (rc)
 		return rc;
 	plain_rows_done(t);
-	/* It also refuses what others read: content types it does not know, a line below 0. */
+	/* libdwarf also refuses tables that other readers accept: unknown content types, or a line
+	 * below 0. */
 	t->refused.want_columns = columns;
 	if (line_table_read(&t->refused, s, off, out, err) == 0)
 		err->code = 0;
 	return 0;
 }
 
-/* A path as DWARF 5 section 6.2.4 and DWARF 4 section 6.2.4 put it together. */
+/* Joins a path as section 6.2.4 of DWARF 4 and DWARF 5 describe, and returns its file. */
 static uint32_t plain_path_of(const struct plain_rows *t, const char *base, uint64_t number,
 			      const char *comp_dir, struct debug_text *text)
 {

@@ -2,37 +2,38 @@
 #ifndef RAWSTACK_PLAIN_ROWS_H
 #define RAWSTACK_PLAIN_ROWS_H
 /*
- * The line table of a unit as libdwarf reads it: the second opinion about line_table.h. Two faults
- * of its version 20210528 are made good here, by a pass over the opcodes beside it:
+ * Reads the line table of a unit through libdwarf, to check line_table.h. A separate pass over the
+ * opcodes corrects two faults of libdwarf version 20210528:
  *
  *	- it starts the sequences of DWARF 5 at file 0, where the standard says 1 (DWARF 5 section
- *	  6.2.2, table 6.4): rows whose sequence never set its file have file 1;
+ *	  6.2.2, table 6.4), so rows before the first DW_LNS_set_file of a sequence get file 1;
  *	- it takes a row behind DW_LNS_set_epilogue_begin for the end of a sequence.
  */
 #include <libdwarf.h>
 
 #include "line_table.h"
 
-/* Zero is an empty table. */
+/* A zeroed struct is an empty table. */
 struct plain_rows {
-	Dwarf_Line_Context context; /* NULL: libdwarf refused the table */
-	struct line_table refused;  /* its files then, by the decoder of line_table.h */
-	Dwarf_Signed first, end;    /* file numbers */
+	Dwarf_Line_Context context; /* NULL if libdwarf refused the table */
+	struct line_table refused;  /* the files of a refused table, from line_table.h */
+	Dwarf_Signed first, end;    /* file numbers are in [first, end) */
 	Dwarf_Unsigned version;
-	uint32_t *ids; /* of debug_text, by number from `first` on; DEBUG_NONE until asked for */
+	uint32_t *ids; /* in debug_text, by number - first; DEBUG_NONE until requested */
 };
 
 /*
- * Reads the table at `off` of .debug_line, which is that of `unit`. Rows carry file numbers, for
- * plain_rows_file(). 1: libdwarf read it; 0: it refused, and what the other decoder reads is given
- * instead: *err says what is wrong, code 0 if that finds no fault. ERR_MEMORY.
+ * Reads the line table of `unit`, which is at `off` of .debug_line. Rows hold file numbers, for
+ * plain_rows_file(). Returns 1 if libdwarf read it, or ERR_MEMORY. Returns 0 if libdwarf refused
+ * it; *out and the files then come from line_table.h, and *err says what is wrong, with code 0 if
+ * that decoder found no fault.
  */
 int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
 		    const struct line_sections *s, uint64_t off, bool columns,
 		    struct line_rows *out, struct err *err) _must_check_;
 void plain_rows_done(struct plain_rows *t);
 
-/* The file of a number as rows and DIEs of the unit count; DEBUG_NONE when there is none. */
+/* Returns the file with this number in the unit's rows and DIEs, or DEBUG_NONE if there is none. */
 uint32_t plain_rows_file(struct plain_rows *t, uint64_t number, const char *comp_dir,
 			 struct debug_text *text);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plain reader's way to files that go with an image: units of .dwo files and packages, found by
- * going through all of them, and the dwz alternate file. libdwarf finds what belongs to a unit of a
- * package; addresses are looked up by us, so that no objects are tied for them.
+ * Opens the companions of an image for the plain reader: .dwo files and packages, all units of
+ * which are listed, and the dwz alternate file. libdwarf finds the parts of a package that belong
+ * to a unit; addresses are looked up by our own code, so that objects need not be tied for them.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ static int compare_plain_split_units(const void *va, const void *vb)
 	return (a->file > b->file) - (a->file < b->file); /* loose files before the package */
 }
 
-/* Adds the unit whose header was just read, if a skeleton can ask for it. */
+/* Adds the unit whose header was just read, if a skeleton can refer to it. */
 static int add_plain_split_unit(struct plain_reader *r, struct plain_split_unit *u, Dwarf_Half kind,
 				struct err *err)
 {
@@ -130,11 +130,11 @@ const struct plain_split_unit *plain_split_find(const struct plain_reader *r,
 
 	if (!standard && !(d->dwo_name && d->has_dwo_id))
 		return NULL;
-	at = BISECT(r->split_unit_count, i, r->split_units[i].id < id); /* the first of that id */
+	at = BISECT(r->split_unit_count, i, r->split_units[i].id < id); /* the first with that id */
 	return at < r->split_unit_count && r->split_units[at].id == id ? &r->split_units[at] : NULL;
 }
 
-/* Returns where the unit's part of a section of a package begins; 0 in a loose file. */
+/* Returns the start of a unit's part of a section of a package, or 0 in a loose file. */
 static uint64_t part_of(Dwarf_Debug dbg, Dwarf_Die die, int section)
 {
 	Dwarf_Debug_Fission_Per_CU parts;
@@ -148,7 +148,7 @@ static uint64_t part_of(Dwarf_Debug dbg, Dwarf_Die die, int section)
 	return rc == DW_DLV_OK ? parts.pcu_offset[section] : 0;
 }
 
-/* Reads the split unit's own file table, if it has one: its file numbers refer to that table. It
+/* Reads the split unit's own file table, because its file numbers refer to that table. The table
  * has no rows. */
 static int read_plain_split_files(struct plain_reader *r, const struct plain_split_file *f,
 				  Dwarf_Die die, uint64_t off, struct err *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Follows the references of DIEs of types for the plain reader, into type units too, and finds the
- * scopes around them by walking a unit and noting the parent of each DIE. */
+/* Follows references between DIEs of types for the plain reader, also into type units, and finds
+ * the scopes around a DIE by walking its unit and noting the parent of each DIE. */
 #include "plain_type_dies.h"
 
 #include <stdlib.h>
@@ -151,7 +151,8 @@ static bool note_parents(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Die first
 					    &e) != DW_DLV_OK)
 			next = NULL;
 		plain_type_free_error(dbg, e);
-		/* DIEs are stored in the order of this walk; anything else is a loop. */
+		/* DIEs are stored in the order of this walk, so an offset that does not rise is
+		 * damage, and might loop. */
 		if (next && plain_type_position(dbg, next).off <= p.off) {
 			dwarf_dealloc(dbg, next, DW_DLA_DIE);
 			next = NULL;
@@ -162,8 +163,8 @@ static bool note_parents(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Die first
 	return ok;
 }
 
-/* Finds the parents of the DIEs of a unit, given one of its DIEs. NULL: out of memory, or the unit
- * is damaged. */
+/* Returns the parents of all DIEs of a unit, given one of its DIEs, or NULL if memory is out or the
+ * unit is damaged. */
 static const struct unit_parents *parents_of(struct plain_types *t, struct die_position at,
 					     Dwarf_Die die)
 {
@@ -246,7 +247,7 @@ static int add_plain_type_units(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Bo
 
 static int merge_by_signature(struct type_unit *list, size_t count)
 {
-	/* A simple stable merge sort suffices for some thousands of elements, sorted once. */
+	/* A stable sort keeps the order of copies; there are some thousands of elements. */
 	struct type_unit *copy = malloc((count + 1) * sizeof(*copy));
 
 	if (!copy)

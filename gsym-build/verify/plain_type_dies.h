@@ -4,12 +4,12 @@
 /* Private to plain_type*.c: follows references between DIEs of types, through libdwarf. */
 #include "plain_priv.h"
 
-/* A DIE of any file at hand. */
+/* A DIE of any open file. */
 struct die_position {
 	Dwarf_Debug dbg;
-	Dwarf_Off off; /* 0: none */
+	Dwarf_Off off; /* 0 if there is no DIE */
 	Dwarf_Bool is_info;
-	bool unreadable; /* there is a reference, but not what it refers to */
+	bool unreadable; /* the referenced DIE is missing or unreadable */
 };
 
 struct type_unit {
@@ -17,9 +17,9 @@ struct type_unit {
 	struct die_position type;
 };
 
-/* A DIE that can hold types, or a type: its parent is the next one up that can. */
+/* A DIE and its parent: the nearest DIE around it that can hold types. */
 struct parent {
-	Dwarf_Off off, parent; /* 0: none */
+	Dwarf_Off off, parent; /* 0 if there is none */
 	Dwarf_Half tag;
 };
 
@@ -30,9 +30,9 @@ struct unit_parents {
 
 struct plain_types {
 	struct plain_reader *r;
-	struct type_unit *units; /* by signature; of copies the first */
+	struct type_unit *units; /* by signature; of several copies the first is taken */
 	size_t unit_count, units_cap;
-	struct intern seen; /* a file and a unit's offset */
+	struct intern seen; /* file and offset of each unit */
 	struct unit_parents *parents;
 	size_t parents_cap;
 	struct intern shared; /* origins of inlined calls */
@@ -41,17 +41,18 @@ struct plain_types {
 	bool is_c;
 };
 
-/* The DIE at a position, to be freed by dwarf_dealloc(); NULL: none, or it cannot be read. */
+/* Returns the DIE at a position, or NULL if there is none or it cannot be read. The caller frees it
+ * by dwarf_dealloc(). */
 Dwarf_Die plain_type_die(struct die_position at);
 struct die_position plain_type_position(Dwarf_Debug dbg, Dwarf_Die die);
 Dwarf_Half plain_type_tag(Dwarf_Debug dbg, Dwarf_Die die);
 const char *plain_type_name(const struct plain_types *t, Dwarf_Debug dbg, Dwarf_Die die);
 
-/* Finds the DIE that an attribute of a DIE refers to. */
+/* Returns the position of the DIE that an attribute of a DIE refers to. */
 struct die_position plain_type_refers_to(const struct plain_types *t, Dwarf_Debug dbg,
 					 Dwarf_Die die, Dwarf_Half name);
 
-/* The namespace, class or function that holds a DIE, which stands at `at`: tag 0 when none does. */
+/* Returns the namespace, class or function around the DIE at `at`, or tag 0 if there is none. */
 struct parent plain_type_parent(struct plain_types *t, struct die_position at, Dwarf_Die die);
 
 void plain_type_free_error(Dwarf_Debug dbg, Dwarf_Error e);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the signatures of functions for the plain reader, as text described in FORMAT.md, DIE by
+/* Makes the signatures of functions for the plain reader, as text that FORMAT.md describes, DIE by
  * DIE through libdwarf. */
 #include <string.h>
 
 #include "limits.h"
 #include "plain_type_dies.h"
 
-/* A declaration may say in which type unit the rest of it is. */
+/* Returns the DIE that completes a declaration in a type unit and moves *at there, or `die`
+ * itself. */
 static Dwarf_Die find_completed_type(const struct plain_types *t, struct die_position *at,
 				     Dwarf_Die die)
 {
@@ -23,7 +24,7 @@ static Dwarf_Die find_completed_type(const struct plain_types *t, struct die_pos
 static void put_plain_name(struct plain_types *t, struct die_position at, Dwarf_Die die,
 			   unsigned int hops, struct buf *out);
 
-/* Puts "a::b::", the scopes around the DIE at `at`, up to a function. */
+/* Puts the scopes around the DIE at `at`, up to the nearest function, as "a::b::". */
 static void put_outers(struct plain_types *t, struct die_position at, Dwarf_Die die,
 		       unsigned int hops, struct buf *out)
 {
@@ -55,8 +56,8 @@ static void put_outers(struct plain_types *t, struct die_position at, Dwarf_Die 
 	}
 }
 
-/* Puts the qualified name of a type. An outer class may be only declared here, and have its name in
- * a type unit. */
+/* Puts the qualified name of a type. The DIE of an outer class may be a declaration without a name,
+ * which is then in its type unit. */
 static void put_plain_name(struct plain_types *t, struct die_position at, Dwarf_Die die,
 			   unsigned int hops, struct buf *out)
 {
@@ -211,8 +212,9 @@ static unsigned int put_plain_parameters(struct plain_types *t, struct die_posit
 	return count;
 }
 
-/* The result is what the first DIE along the origins says; the parameters are those of the last
- * that has some, but for declarations: of them only where nothing else has any. */
+/* Returns the signature of the function at a position, or DEBUG_NONE. The return type is that of
+ * the first DIE along the origins that has one. The parameters are those of the last DIE that has
+ * some; those of a declaration count only if no DIE before it has any. */
 static uint32_t make_signature(struct plain_types *t, struct die_position at)
 {
 	_cleanup_(buf_done) struct buf parameters = BUF_INIT(LIMIT_TYPE_LEN);
@@ -258,7 +260,7 @@ static uint32_t make_signature(struct plain_types *t, struct die_position at)
 		       : debug_string(t->r->text, text.p, text.len);
 }
 
-/* DWARF 5 table 7.17. */
+/* Returns whether the unit is C (DWARF 5 table 7.17 and later additions). */
 static bool is_language_c(Dwarf_Debug dbg, Dwarf_Die unit)
 {
 	Dwarf_Unsigned language = 0;

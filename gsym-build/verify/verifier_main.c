@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rawstack-table-verifier: compares one table with its file, and ends. Started by table_verify()
- * only; sandbox_program.h is the process around it. No table that anybody uses is made here.
+ * rawstack-table-verifier compares one table with its file, and ends. Only table_verify() starts
+ * it; sandbox_program.h runs the process.
  */
 #include "plain_reader.h"
 #include "sandbox_program.h"

@@ -7,7 +7,7 @@
 #include "verify_run.h"
 
 enum {
-	TEXTS_MAX = 32 << 20 /* of unpacked names, and as much of paths: each is unpacked once */
+	TEXTS_MAX = 32 << 20 /* size of each cache, so that a name or path is unpacked once */
 };
 
 static uint32_t *new_unseen_array(size_t count)
@@ -19,15 +19,16 @@ static uint32_t *new_unseen_array(size_t count)
 	return p;
 }
 
-/* One frame in numbers that can be compared. `entry` and what follows are of the function that
- * holds the inlined calls: the only one that must have code of its own. */
+/* One frame as numbers that can be compared. has_entry and entry are set for the outermost frame
+ * only, the function that holds the inlined calls. */
 struct frame {
 	uint32_t name, path, line, decl_path, decl_line, column_word, type;
 	bool has_entry, from_symbol;
 	uint64_t entry;
 };
 
-/* "f.cold" and "f.cold.N" are parts of f, if all symbols f stand at one address. */
+/* Returns the entry of a symbol's function. "f.cold" and "f.cold.N" are parts of f, if all symbols
+ * f have the same address. */
 static uint64_t symbol_entry(struct verify *v, const struct symbol *s)
 {
 	const struct symbols *all = &v->source.symbols;
@@ -164,7 +165,8 @@ static void put_chain(struct verify_run *run, const char *who, const struct fram
 	buf_str(run->out, "\n");
 }
 
-/* Notes, for the aliases, which function answers at `start`; `begins`: a range begins there. */
+/* Notes, for the comparison of aliases, which function is the answer at `start`. `begins` says
+ * whether a range begins there. Returns false if memory is out. */
 static bool note_function(struct verify_run *run, const struct verify_frame *outer, uint64_t start,
 			  bool begins)
 {
@@ -172,7 +174,7 @@ static bool note_function(struct verify_run *run, const struct verify_frame *out
 	const struct debug_scope *s = outer->scope;
 	struct verify_entered is = {.entry = start, .name = outer->name};
 
-	/* A chain that is too long ends before its function. */
+	/* A chain longer than the limit ends before its function. */
 	while (s && s->parent != DEBUG_NONE)
 		s = &f->scopes[s->parent];
 	if (s)
@@ -190,7 +192,8 @@ static bool note_function(struct verify_run *run, const struct verify_frame *out
 	return true;
 }
 
-/* Compares the answers from start to end, where neither the file nor the table changes them. */
+/* Compares the answers in [start, end), in which neither that of the file nor that of the table
+ * changes. */
 static int compare_range(struct verify_run *run, uint64_t start, uint64_t end, bool begins,
 			 struct err *err)
 {
@@ -226,7 +229,7 @@ static int compare_range(struct verify_run *run, uint64_t start, uint64_t end, b
 	return 0;
 }
 
-/* Compares all ranges of the table, cut where the answer of the file may change. */
+/* Compares all ranges of the table, split where the answer of the file may change. */
 static int compare_all(struct verify_run *run, struct err *err)
 {
 	const struct verify_source *f = &run->verify->source;
@@ -252,7 +255,7 @@ static int compare_all(struct verify_run *run, struct err *err)
 			rc = compare_range(run, from, next, from == at + bias, err);
 		}
 		if (end <= at)
-			break; /* the last one */
+			break; /* the last range */
 		at = end;
 	} while (at < UINT64_MAX - bias && !rc);
 	return rc ? rc : run->out->failed ? err_no_memory(err) : 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which names stand beside the one that answers at the entry of a function (FORMAT.md, "aliases"):
+ * Compares the aliases: the other names at the entry of a function that is the answer there
+ * (FORMAT.md, "aliases"). Aliases are
  *
- *	functions of DWARF that are the function of no answer at all;
- *	symbols there that are functions or not local, but no local one beside an exported one where
- *	DWARF names the function, and none that is that name with a point and more behind it.
+ *	- functions of DWARF that are the function of no answer;
+ *	- symbols that are functions or not local, except local symbols beside an exported one if
+ *	  DWARF names the function, and except the function's name followed by '.' and more.
  */
 #include "verify_run.h"
 
@@ -14,13 +15,13 @@
 #include "limits.h"
 #include "rsym_function_alias.h"
 
-/* One name at one entry, of the file or of the table. */
+/* A name at an entry, from the file or from the table. */
 struct name_at {
 	uint64_t entry;
 	uint32_t name;
 	bool from_symbol, internal;
-	const struct debug_scope *scope; /* for a name of the file from DWARF: its scope */
-	uint32_t decl_path, decl_line;   /* for a name of the table: its declaration */
+	const struct debug_scope *scope; /* scope of a name from the file's DWARF */
+	uint32_t decl_path, decl_line;   /* declaration of a name from the table */
 };
 
 struct names_at {
@@ -168,8 +169,8 @@ static int fill_found_names(struct verify_run *run, struct names_at *ret, struct
 	return 0;
 }
 
-/* Whether the alias in the table is one of those in the file, which differ only in their
- * declarations: if several units declare it, any of them is right. */
+/* Stores in *ret whether the alias in the table equals one of `count` in the file, which differ
+ * only in their declarations: if several units declare it, each of them is right. */
 static int is_one_of(struct verify_run *run, const struct name_at *table,
 		     const struct name_at *file, size_t count, bool *ret, struct err *err)
 {
@@ -203,7 +204,7 @@ static void put_name_line(struct verify_run *run, const char *who, const struct 
 	buf_printf(run->out, ":%u%s)\n", line, n->from_symbol ? ", a symbol" : "");
 }
 
-/* One of the two may be NULL. */
+/* Prints a difference. `file` or `table` may be NULL, but not both. */
 static int alias_differs(struct verify_run *run, const struct name_at *file,
 			 const struct name_at *table, struct err *err)
 {

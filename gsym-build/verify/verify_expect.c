@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the answer at one address should be, from all that covers it (FORMAT.md, "Which answer"):
+ * Chooses the expected answer at an address from everything that covers it (FORMAT.md, "Which
+ * answer"):
  *
- *	1. the unit with the lowest offset that has a function there: its innermost DIE that covers
- *	   the address, and the inlined calls and the function that hold it; the line is that
- *	   unit's;
- *	2. else a line of a unit that claims the address, the lowest again, under the symbol's name
- *	   or under none;
+ *	1. the innermost DIE at the address in the lowest unit that has a function there, with the
+ *	   inlined calls and the function around it; the line is that unit's;
+ *	2. else the line of the lowest unit that claims the address, with the symbol's name if there
+ *	   is one;
  *	3. else a symbol, with the line of a unit that does not claim the address if there is one.
  */
 #include "verify_source.h"
 
-/* Activates exactly the spans that cover vaddr. */
+/* Makes the spans that cover vaddr, and no others, the active ones. Returns false if memory is
+ * out. */
 static bool activate_spans(struct verify_spans *s, uint64_t vaddr)
 {
 	size_t kept = 0;
@@ -35,8 +36,8 @@ static const struct verify_span *active_at(const struct verify_spans *s, size_t 
 	return &s->list[s->active[i]];
 }
 
-/* Whether a wins over b: the lower unit; in one unit the range that starts last, then the shorter,
- * then the last. */
+/* Returns whether a is preferred to b: the span of the lower unit; within a unit the one that
+ * starts last, then the shorter, then the last. */
 static bool is_inner(const struct verify_span *a, const struct verify_span *b)
 {
 	if (a->unit != b->unit)
@@ -69,7 +70,7 @@ static bool unit_claims(const struct verify_source *f, uint32_t unit)
 	return false;
 }
 
-/* Finds the innermost span of one unit. */
+/* Returns the innermost span of one unit, or NULL. */
 static const struct verify_span *function_of_unit(const struct verify_source *f, uint32_t unit)
 {
 	const struct verify_span *best = NULL;
@@ -83,8 +84,8 @@ static const struct verify_span *function_of_unit(const struct verify_source *f,
 	return best;
 }
 
-/* The smallest distance of a row of a sequence from the declaration of a function, in the same
- * file. */
+/* Returns the smallest distance of a sequence's rows from the declaration of a function in the same
+ * file, or UINT32_MAX. */
 static uint32_t row_distance(const struct verify_source *f, const struct verify_sequence *s,
 			     const struct debug_scope *function)
 {
@@ -103,7 +104,7 @@ static uint32_t row_distance(const struct verify_source *f, const struct verify_
 	return best;
 }
 
-/* Notes the distances of sequences that begin at vaddr; those of folded functions begin
+/* Sets the distances of the sequences that begin at vaddr. Sequences of folded functions begin
  * together. */
 static void note_distances(struct verify_source *f, uint64_t vaddr)
 {
@@ -137,8 +138,8 @@ static bool span_comes_first(const struct verify_source *f, const struct verify_
 	return da != db ? da < db : a->index < b->index;
 }
 
-/* Finds the sequence of a unit that has the address: the one that ends first, then the one that
- * starts first, then the one nearest to the declaration of the function there. */
+/* Returns the active sequence of a unit, or NULL: the one that ends first, then the one that starts
+ * first, then the one nearest to the declaration of the function there. */
 static const struct verify_span *sequence_of(const struct verify_source *f, uint32_t unit)
 {
 	const struct verify_span *best = NULL;
@@ -152,7 +153,8 @@ static const struct verify_span *sequence_of(const struct verify_source *f, uint
 	return best;
 }
 
-/* The unit whose line counts where no unit has a function; false: no unit has a line. */
+/* Finds the unit that gives the line where no unit has a function: units that claim the address are
+ * preferred, then the lowest. Returns false if no unit has a line. */
 static bool line_unit(const struct verify_source *f, uint32_t *ret_unit, bool *ret_claimed)
 {
 	bool found = false;
@@ -172,7 +174,7 @@ static bool line_unit(const struct verify_source *f, uint32_t *ret_unit, bool *r
 	return found;
 }
 
-/* Gives the line of the last row at or before vaddr. */
+/* Sets the line from the last row at or before vaddr. */
 static void line_at(const struct verify_source *f, uint32_t unit, uint64_t vaddr,
 		    struct verify_frame *ret)
 {
@@ -199,7 +201,8 @@ static void line_at(const struct verify_source *f, uint32_t unit, uint64_t vaddr
 	ret->column_word = f->rows[s->first + low].column_word;
 }
 
-/* Compares two symbols at one address. Ids of names are in the order of the symbol table. */
+/* Returns whether a is preferred to b, a symbol at the same address. Ids of names are in the order
+ * of the symbol table. */
 static bool symbol_is_better(const struct symbol *a, const struct symbol *b)
 {
 	if (a->default_version != b->default_version)
@@ -215,8 +218,8 @@ static bool symbol_is_better(const struct symbol *a, const struct symbol *b)
 	return a->len > b->len;
 }
 
-/* Finds the symbol with a size that covers vaddr and starts last; else one without a size, if no
- * other symbol is between. */
+/* Returns the symbol with a size that covers vaddr and starts last; else one without a size at the
+ * last address up to vaddr that has a symbol; else NULL. */
 static const struct symbol *symbol_at(const struct verify_source *f, uint64_t vaddr)
 {
 	const struct symbol *list = f->symbols.list, *best = NULL;
@@ -245,8 +248,8 @@ static const struct symbol *symbol_at(const struct verify_source *f, uint64_t va
 	return best;
 }
 
-/* Whether a symbol without a size reaches vaddr: within its section, or without sections its first
- * byte. */
+/* Returns whether a symbol reaches vaddr. One without a size reaches to the end of its section, or
+ * covers only its first byte if there are no sections. */
 static bool symbol_reaches(const struct verify_source *f, const struct symbol *s, uint64_t vaddr)
 {
 	return s->len || vaddr < (f->code.count ? verify_code_end(f, s->vaddr) : s->vaddr + 1);

@@ -53,7 +53,7 @@ static bool add_source_span(struct verify_source *f, struct verify_spans *s,
 	return add_edge(f, span->start) && add_edge(f, span->end);
 }
 
-/* Debug information of code that the linker dropped has addresses outside of all sections. */
+/* Debug information of code that the linker dropped has addresses outside all sections. */
 uint64_t verify_code_end(const struct verify_source *f, uint64_t vaddr)
 {
 	const struct interval_span *holds = NULL;
@@ -72,7 +72,7 @@ uint64_t verify_code_end(const struct verify_source *f, uint64_t vaddr)
 	}
 	if (!holds)
 		return 0;
-	/* Sections do not overlap but in damaged files; then the later one has the address. */
+	/* Sections overlap only in damaged files; an address then belongs to the later section. */
 	end = holds->end;
 	for (size_t i = 0; i < f->code.count; i++) {
 		const struct interval_span *s = &f->code.spans[i];

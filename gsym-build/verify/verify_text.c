@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verify_run.h"
 
-#define TYPE_NONE (DEBUG_NONE - 1) /* in function_type: asked for, and there is none */
+#define TYPE_NONE (DEBUG_NONE - 1) /* in function_type: requested, but there is none */
 
-/* The number of the name of a function of the table. */
+/* Stores the number of a function's name in *ret. */
 int verify_name(struct verify_run *run, uint32_t function, uint32_t *ret, struct err *err)
 {
 	uint32_t *id = &run->function_name[function];
@@ -38,7 +38,7 @@ int verify_path(struct verify_run *run, uint32_t file, uint32_t *ret, struct err
 	return 0;
 }
 
-/* The same of a file of the source: directory, a slash unless there is one, base. */
+/* Joins directory and base by a slash, unless the directory ends with one. */
 int verify_source_path(struct verify *v, uint32_t file, uint32_t *ret, struct err *err)
 {
 	struct debug_text *text = &v->source.text;
@@ -66,7 +66,7 @@ int verify_source_path(struct verify *v, uint32_t file, uint32_t *ret, struct er
 	return 0;
 }
 
-/* The number of the signature of a function of the table, DEBUG_NONE for none. */
+/* Stores the number of a function's signature in *ret, or DEBUG_NONE. */
 int verify_signature(struct verify_run *run, uint32_t function, uint32_t *ret, struct err *err)
 {
 	uint32_t *id = run->function_type ? &run->function_type[function] : NULL;
@@ -89,7 +89,7 @@ int verify_signature(struct verify_run *run, uint32_t function, uint32_t *ret, s
 	return 0;
 }
 
-/* Untrusted text on one line. */
+/* The text is untrusted, so its control bytes are replaced. */
 void verify_put_text(struct verify_run *run, uint32_t string)
 {
 	size_t len = 0;

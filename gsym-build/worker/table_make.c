@@ -24,9 +24,9 @@ struct build {
 	struct rsym_writer *writer;
 	struct rsym_writer_info info;
 	struct build_report *report;
-	struct buf notes; /* what could not be read, for the table */
+	struct buf notes; /* parts that could not be read, for the table's report */
 	struct table_progress *progress;
-	uint64_t *wanted; /* with the image's bias, rising, each once; NULL: all */
+	uint64_t *wanted; /* with the image's bias, ascending, distinct; NULL for all */
 	size_t wanted_count;
 };
 
@@ -39,8 +39,8 @@ static void tell_stage(const struct build *b, enum table_stage stage, uint64_t d
 	atomic_store_explicit(&b->progress->all, all, memory_order_relaxed);
 }
 
-/* The segments of the executable: its own, or those of the executable beside it. A debug file's own
- * are of no use: objcopy rewrites their file offsets. */
+/* Adds the segments of the executable, which is the file itself or was given with it. Those of a
+ * debug file are useless, because objcopy rewrites their file offsets. */
 static void add_table_segments(struct build *b, const struct image *im,
 			       const struct image *executable)
 {
@@ -62,7 +62,7 @@ static void add_table_segments(struct build *b, const struct image *im,
 	b->report->has_segments = count > 0;
 }
 
-/* Adds the code sections: addresses in a loaded module are relative to them. */
+/* Adds the code sections, because addresses in a loaded module are relative to them. */
 static int add_code_sections(struct build *b, const struct image *im, struct err *err)
 {
 	_cleanup_(freep) struct rsym_code_section *list = NULL;
@@ -84,7 +84,8 @@ static int add_code_sections(struct build *b, const struct image *im, struct err
 	return 0;
 }
 
-/* A linked kernel exports symbols to modules and knows where its text starts. */
+/* Sets the text base of a linked kernel, which is known by the symbols that it exports to
+ * modules. */
 static void find_text_base(struct build *b, struct image *im)
 {
 	uint32_t name = intern_find(&b->builder.text.strings, "_text", 5);
@@ -103,7 +104,8 @@ static void find_text_base(struct build *b, struct image *im)
 	}
 }
 
-/* Notes an error in a part that the build can do without. */
+/* Notes an error in a part that the build can do without. Returns ERR_MEMORY if that was the
+ * error. */
 static int note_skipped_part(struct build *b, const char *part, const struct err *why, int rc,
 			     struct err *err)
 {
@@ -239,7 +241,7 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 	c.helper = source->helper;
 	c.wanted = b->wanted;
 	c.wanted_count = b->wanted_count;
-	/* Signatures are read in one thread: joining two halves is not worth the code. */
+	/* Signatures are read in one thread, because joining two halves is not worth the code. */
 	TRY(source->helper && !c.types
 		    ? read_in_two(b, im, source, &c, debug, err)
 		    : die_scan_with(im, &c, &b->builder.text, &sink, debug, err));
@@ -336,7 +338,7 @@ static int run_stages(struct build *b, const struct table_source *source, struct
 		keep_wanted(b, &b->builder.symbols.spans);
 	if (!rc)
 		rc = builder_write(&b->builder, b->writer, &counts, err);
-	builder_done(&b->builder); /* the writer has a copy of what it needs */
+	builder_done(&b->builder); /* the writer has copied what it needs */
 	b->report->input_len = source->len;
 	kept = (struct rsym_report){
 		.input_len = source->len,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rawstack-table-worker: builds one table, or looks at one file or table, and ends. Started by
- * table_build() and table_inspect() only; sandbox_program.h is the process around it.
+ * rawstack-table-worker builds one table, or inspects one file or table, and ends. Only
+ * table_build() and table_inspect.h start it; sandbox_program.h runs the process.
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -11,8 +11,8 @@
 #include "sandbox_program.h"
 #include "table_make.h"
 
-/* fstat() is for reading headers and notes. The others are for the second thread: its malloc()
- * arena, waiting for it, and its end. */
+/* fstat() is for reading headers and notes. The other calls are for the second thread: for its
+ * malloc() arena, for waiting for it, and for its end. */
 static const int calls[] = {SYS_fstat,    SYS_newfstatat,        SYS_futex,
 			    SYS_mprotect, SYS_sched_getaffinity, SYS_exit};
 
@@ -32,7 +32,7 @@ static int map_wanted(struct sandbox_job *job, struct err *err)
 	return 0;
 }
 
-/* If this fails, the caller only sees no progress. */
+/* Maps the memory for progress. If this fails, the caller only sees no progress. */
 static void map_progress(struct sandbox_job *job)
 {
 	void *p;
