@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The backend over BPF: on every CPU a clock event that runs the program of sampler.bpf.c, and an
- * event that reports mappings. This is what it does while it runs; collect_open.c is how it begins.
+ * The backend over BPF. It has clock events on every CPU, which run the program of sampler.bpf.c,
+ * and an event that reports mappings. This file polls and closes it; collect_open.c opens it.
  */
 #include <errno.h>
 #include <string.h>
@@ -71,8 +71,8 @@ static int collect_wait_fd(const void *self)
 	return ((const struct collect *)self)->wait_fd;
 }
 
-/* The program may be writing the row: it stores the time of a tick just before it counts the tick,
- * and the reads here keep that order. */
+/* The program may be writing the row meanwhile: it stores the time of a tick before it counts the
+ * tick, and the reads here have the same order. */
 struct ticks_seen collect_seen(const struct collect *c, size_t cpu)
 {
 	const volatile struct sampler_counters *n = &c->shared.rows[cpu].counts;
@@ -128,8 +128,8 @@ static void collect_poll(void *self, struct events *events)
 		collect_set_hashes(c, is_fresh);
 }
 
-/* Rows are written while they are read, so each number is a recent one, but two need not fit
- * together. */
+/* Sums the counts of all CPUs. Rows are written while they are read, so each number is a recent
+ * one, but two need not fit together. */
 static void collect_stats(void *self, struct backend_stats *ret)
 {
 	const struct collect *c = self;
@@ -155,7 +155,7 @@ static void collect_stats(void *self, struct backend_stats *ret)
 	ret->missed = c->ticks.missed;
 }
 
-/* Adding a process before sampling sees it does no harm. */
+/* Adds a process to the set of those to sample. Returns 0 or a negative errno. */
 static int collect_add_pid(void *self, uint32_t pid)
 {
 	const struct collect *c = self;

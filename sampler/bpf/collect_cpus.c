@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The backend over BPF: CPUs that go and come while it runs. */
+/* Handles CPUs that go and come while the backend over BPF runs. */
 #include "collect_priv.h"
 #include "io.h"
 #include "log.h"
@@ -28,7 +28,7 @@ void collect_close_cpu(struct collect *c, size_t cpu)
 	}
 }
 
-/* The CPU has no ticks now, so the program does not touch its row. */
+/* Begins to count a CPU's ticks anew. It has none now, so the program does not touch its row. */
 static void begin_ticks(struct collect *c, size_t cpu, bool is_dark)
 {
 	const struct ticks_seen seen = collect_seen(c, cpu);
@@ -86,7 +86,8 @@ void collect_watch(struct collect *c, struct events *events)
 	const uint64_t now = io_mono_ns();
 	const struct event lost = {.kind = EVENT_LOST, .time_ns = now};
 
-	/* What was mapped on the CPU until it was opened is read from /proc. */
+	/* Mappings made on the CPU before it was opened were not reported; EVENT_LOST has them read
+	 * from /proc. */
 	if (cpu_watch_poll(&c->watch, &ops, c, now))
 		events_add(events, &lost);
 }

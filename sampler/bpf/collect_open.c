@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The backend over BPF, its beginning: programs, maps and events. Needs CAP_BPF and CAP_PERFMON,
- * and only here.
+ * Opens the backend over BPF: programs, maps and events. Only this part of it needs CAP_BPF and
+ * CAP_PERFMON.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -21,13 +21,13 @@
 
 enum {
 	MAPPING_PAGES = 64, /* 256 KiB of ring for each CPU: 1,700 records; polled when half full */
-	RING_SECONDS = 4,   /* a ring holds the samples of so long: a poll may be that late */
-	RING_SAMPLE_LEN = 256, /* most are sent as their hash, in 24 or 80 bytes */
-	PIDS_MIN = 8192,       /* a set of processes and their children: 100 bytes each */
+	RING_SECONDS = 4,   /* a ring holds the samples of this time, as a poll may be that late */
+	RING_SAMPLE_LEN = 256, /* mean bytes assumed; most are sent as a hash, in 24 or 80 bytes */
+	PIDS_MIN = 8192,       /* room for children in the set of processes: 100 bytes each */
 	/* Each CPU has a ring, two clocks and their links; the rest took 24 when counted. */
 	DESCRIPTORS_EACH = 5,
 	DESCRIPTORS_REST = 28,
-	RINGS_LEN_MAX = 64 << 20, /* all CPUs together, unless each has the least */
+	RINGS_LEN_MAX = 64 << 20, /* for all CPUs together, unless each ring has the least length */
 };
 
 static int drop_libbpf_line(enum libbpf_print_level level _unused_, const char *fmt _unused_,
@@ -51,7 +51,7 @@ static uint32_t ring_len(uint32_t hz, size_t cpu_count)
 	return len;
 }
 
-/* The kernel places the values of an array this far apart. */
+/* Returns how far apart the kernel places the rings, which are the values of an array. */
 static uint32_t ring_stride(uint32_t len)
 {
 	return len + SAMPLER_EVENT_MAX;
@@ -103,7 +103,8 @@ static int fill_targets(struct collect *c, const struct backend_options *o, stru
 	return 0;
 }
 
-/* Makes an in-memory file with the types the programs need; -1: libbpf shall read all of them. */
+/* Returns an in-memory file with the types that the programs need, or -1 if libbpf has to read all
+ * types itself. */
 static int open_types(void)
 {
 	_cleanup_(buf_done) struct buf types = BUF_INIT(65536);
@@ -119,14 +120,14 @@ static int open_types(void)
 	return fd;
 }
 
-/* The variants are tried in order: a program that the kernel rejects fails the whole load, so later
- * ones leave out what is only for speed. */
+/* A variant of the load. Variants are tried in order: a program that the kernel rejects fails the
+ * whole load, so later ones leave out what is only for speed. */
 struct attempt {
-	const char *types; /* a file with them; NULL: libbpf shall look itself */
+	const char *types; /* a file with the kernel's types; NULL: libbpf finds them itself */
 	bool find_text, has_loop, own_walk;
 };
 
-/* Whether addresses have no signature in their upper bits: only the kernel can strip it. */
+/* Returns whether addresses have no signature in their upper bits; only the kernel can strip it. */
 static bool has_plain_addresses(void)
 {
 #ifdef __aarch64__
@@ -136,7 +137,7 @@ static bool has_plain_addresses(void)
 #endif
 }
 
-/* Opens and loads what this run needs. */
+/* Opens and loads the programs and maps that this run needs. Returns 0 or an error. */
 static int load_programs(struct collect *c, const struct backend_options *o,
 			 const struct attempt *a, struct err *err)
 {
@@ -215,12 +216,12 @@ int collect_open_cpu(struct collect *c, size_t cpu, struct err *err)
 	attr.cgroup = !c->has_no_cgroups;
 	fd = perf_open(&attr, -1, (int)cpu, -1);
 	if (fd == -EINVAL && attr.cgroup) {
-		/* The kernel does not report new cgroups; they are looked for. */
+		/* This kernel does not report new cgroups, so the sampler looks for them. */
 		c->has_no_cgroups = true;
 		attr.cgroup = 0;
 		fd = perf_open(&attr, -1, (int)cpu, -1);
 	}
-	if (fd == -ENODEV) /* a CPU that is off */
+	if (fd == -ENODEV) /* the CPU is off */
 		return 0;
 	if (fd < 0)
 		return perf_rights_refused(err, -fd, PERF_RIGHTS_PERF, "watching mappings");
@@ -247,8 +248,8 @@ static int open_mappings(struct collect *c, struct err *err)
 }
 
 /*
- * Opens an event for a CPU's ticks, which does not tick yet. It is opened while all capabilities
- * are there: kernel.perf_event_paranoid may ask for more than sampling keeps.
+ * Opens an event for a CPU's ticks, which does not tick yet. It is opened before capabilities are
+ * given up, because kernel.perf_event_paranoid may ask for more of them than sampling keeps.
  */
 static int open_clock(struct collect *c, size_t cpu, size_t half, struct err *err)
 {
@@ -263,7 +264,7 @@ static int open_clock(struct collect *c, size_t cpu, size_t half, struct err *er
 	fd = perf_open(&attr, -1, (int)cpu, -1);
 	if (fd < 0)
 		return perf_rights_refused(err, -fd, PERF_RIGHTS_PERF, "sampling a CPU");
-	/* The program keeps samples from the ring; what remains is THROTTLE. */
+	/* The program keeps samples out of this ring, which gets only THROTTLE records. */
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, c->cpus[cpu].mapping_fd)) {
 		int errnum = errno;
 
@@ -279,7 +280,7 @@ static size_t collect_clock_count(const struct collect *c)
 	return c->event == BACKEND_EVENT_CLOCK ? TICK_PAIR_COUNT : 1;
 }
 
-/* Opens the events that are not open yet. */
+/* Opens the clock events of a CPU unless they are open. Returns 0 or an error. */
 static int open_clocks_of(struct collect *c, size_t cpu, struct err *err)
 {
 	uint64_t random;
@@ -304,8 +305,8 @@ static int open_clocks(struct collect *c, struct err *err)
 	return rc;
 }
 
-/* Tries to attach the program to an event that never fires: once sampling begins, it is too late to
- * choose another backend. */
+/* Tries to attach the program to an event that never fires, because it is too late to choose
+ * another backend once sampling begins. Returns 0 or an error. */
 static int try_attaching(struct collect *c, struct err *err)
 {
 	struct perf_event_attr attr;

@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_COLLECT_PRIV_H
 #define RAWSTACK_COLLECT_PRIV_H
 /*
- * What collect.c (polling) and collect_open.c (loading and starting) share: the backend over BPF.
- * They alone see libbpf.
+ * State of the backend over BPF, shared by collect.c (polling), collect_open.c (loading and
+ * starting) and collect_cpus.c (CPUs that go and come).
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -21,7 +21,7 @@
 
 struct cpu {
 	int mapping_fd;
-	/* The events that tick; -1: not open. Sampling by cycles uses only the first. */
+	/* The events that tick; -1: not open. Sampling by CPU cycles uses only the first. */
 	int clock_fds[TICK_PAIR_COUNT];
 	struct bpf_link *links[TICK_PAIR_COUNT]; /* these own the clock events once they tick */
 	struct tick_pair pair;
@@ -29,12 +29,12 @@ struct cpu {
 	struct sample_ring samples;
 };
 
-/* What the BPF program writes to: its rows and rings, of CPUs 0 to count - 1. */
+/* Memory that the BPF program writes to: a row and a ring for each of the CPUs 0 to count - 1. */
 struct shared {
 	struct percpu_state *rows;
 	const uint8_t *rings;
 	size_t count;
-	size_t ring_len, ring_stride; /* of one ring; an event fits behind its end */
+	size_t ring_len, ring_stride; /* the stride leaves room for an event behind a ring's end */
 	size_t rows_mapped, rings_mapped;
 };
 
@@ -44,9 +44,9 @@ struct collect {
 	size_t cpu_count;
 	struct shared shared;
 	struct ticks ticks;
-	struct ticks_seen *seen; /* of each CPU of shared */
+	struct ticks_seen *seen; /* one for each CPU of `shared` */
 	struct cpu_watch watch;
-	bool is_started, has_no_cgroups; /* the kernel does not tell of new ones */
+	bool is_started, has_no_cgroups; /* has_no_cgroups: it reports no new ones */
 	struct bpf_link *fork_link, *exit_link;
 	uint64_t period_ns;
 	uint64_t stopped_ns; /* 0: not yet */
@@ -62,22 +62,23 @@ int collect_start(void *self, struct err *err);
 void collect_stop(void *self);
 void collect_close(void *self);
 
-/* Starts the mapping records of a CPU; mapping_fd stays -1 when the CPU is off. */
+/* Starts the mapping records of a CPU. Returns 0, with mapping_fd still -1 if the CPU is off, or an
+ * error. */
 int collect_open_cpu(struct collect *c, size_t cpu, struct err *err);
 
-/* Starts the samples of a CPU. */
+/* Starts the samples of a CPU. Returns 0 or an error. */
 int collect_start_cpu(struct collect *c, size_t cpu, struct err *err);
 
 void collect_stop_cpu(struct collect *c, size_t cpu);
 void collect_close_cpu(struct collect *c, size_t cpu);
 
-/* Returns what is known of a CPU's ticks, without `due`. */
+/* Returns the ticks of a CPU that came, without `due`. */
 struct ticks_seen collect_seen(const struct collect *c, size_t cpu);
 
 /* Closes the events of CPUs that went off and opens those of CPUs that came on. */
 void collect_watch(struct collect *c, struct events *events);
 
-/* The program starts to hash stacks from a new random seed, or (false) stops hashing them. */
+/* Makes the program hash stacks from a new random seed, or stop hashing them. */
 void collect_set_hashes(struct collect *c, bool are_wanted);
 
 #endif

@@ -7,19 +7,20 @@
 #include "limits.h"
 #include "number.h"
 
-/* /sys/devices/system/cpu/online: the ranges of 8,192 CPUs of which every other one is off. */
+/* Most bytes of /sys/devices/system/cpu/online: 8,192 CPUs of which every other one is off. */
 #define LIMIT_CPU_LIST_LEN LIMIT(32768)
 
 #define LOOK_NS     UINT64_C(500000000)
-/* How long a CPU is silent before its events are read to see if they count, which wakes it. */
+/* How long a CPU may be silent before its events are read, which wakes it, to see if they count. */
 #define ASK_NS      UINT64_C(2000000000)
-/* The kernel counts an event's time by another clock, which may differ from ours by this much. */
+/* The kernel counts an event's time by another clock, which may differ by this much, and by one
+ * part in DRIFT_SHARE. */
 #define SLACK_NS    UINT64_C(200000000)
 #define DRIFT_SHARE 1000
 
 struct cpu_watched {
 	bool is_on, is_refused;
-	uint64_t heard, heard_ns; /* what was heard last, and when that was new */
+	uint64_t heard, heard_ns; /* the last result of heard(), and when it last changed */
 	uint64_t counted_ns, asked_ns;
 };
 
@@ -70,7 +71,7 @@ static bool read_online(const struct cpu_watch *w, bool *is_on)
 	return cpu_watch_parse(text, is_on, w->count);
 }
 
-/* Reads how long the event was enabled; false: it cannot be read. */
+/* Reads how long the event was enabled. Returns false if it cannot be read. */
 static bool read_counted(int fd, uint64_t *ret_ns)
 {
 	uint64_t values[2]; /* perf_event_open(2): the count, the time it was enabled */
@@ -89,7 +90,7 @@ static void begin_cpu(struct cpu_watched *c, int fd, uint64_t now_ns)
 		c->counted_ns = 0;
 }
 
-/* Whether the events of a CPU that is on are dead: it was off for a moment between two looks. */
+/* Returns whether the events of a CPU that is on are dead, because it was off between two looks. */
 static bool is_dead(struct cpu_watched *c, int fd, uint64_t heard, uint64_t now_ns)
 {
 	const uint64_t counted_before = c->counted_ns, asked_before = c->asked_ns;
@@ -108,7 +109,7 @@ static bool is_dead(struct cpu_watched *c, int fd, uint64_t heard, uint64_t now_
 	return counted + SLACK_NS + passed / DRIFT_SHARE < passed;
 }
 
-/* Whether it was opened. */
+/* Opens a CPU, and returns whether it is sampled now. */
 static bool open_watched_cpu(struct cpu_watched *c, const struct cpu_watch_ops *ops, void *self,
 			     size_t cpu, uint64_t now_ns)
 {
@@ -120,7 +121,7 @@ static bool open_watched_cpu(struct cpu_watched *c, const struct cpu_watch_ops *
 		ops->refuse(self, cpu, &err);
 		return false;
 	}
-	if (ops->fd(self, cpu) < 0) /* off again */
+	if (ops->fd(self, cpu) < 0) /* the CPU is off again */
 		return false;
 	begin_cpu(c, ops->fd(self, cpu), now_ns);
 	return true;

@@ -5,32 +5,33 @@
  * Follows CPUs that go off and come on while they are sampled. The kernel takes the events off a
  * CPU that goes, and does not put them back when it returns: their descriptors stay, but count
  * nothing any more. So the events of a CPU that is off are closed, and those of a CPU that came on
- * are opened; what happened in between is no loss. Stage: inside a backend. One thread.
+ * are opened; what happened in between is no loss. A backend uses it, from one thread.
  */
 #include "err.h"
 
 /* What a backend does for one CPU. */
 struct cpu_watch_ops {
 	/* Returns a descriptor that counts as long as the CPU's events live, opened with
-	 * PERF_FORMAT_TOTAL_TIME_ENABLED; -1: the CPU is not sampled. */
+	 * PERF_FORMAT_TOTAL_TIME_ENABLED, or -1 if the CPU is not sampled. */
 	int (*fd)(const void *self, size_t cpu);
 	/* Returns a number that grows with each event of the CPU. */
 	uint64_t (*heard)(const void *self, size_t cpu);
 	void (*close)(void *self, size_t cpu);
-	/* Success with fd() < 0 means that the CPU is off again, which is no error. */
+	/* Returns 0 or an error. After 0, fd() < 0 means that the CPU is off again. */
 	int (*open)(void *self, size_t cpu, struct err *err);
-	/* Tells that a CPU is on and cannot be opened, once for each time it comes on. */
+	/* Reports that a CPU is on and cannot be opened, once for each time it comes on. */
 	void (*refuse)(void *self, size_t cpu, const struct err *why);
 };
 
 struct cpu_watch {
 	struct cpu_watched *cpus;
 	size_t count;
-	int online_fd; /* -1: the kernel does not tell which are on */
+	int online_fd; /* -1: the kernel does not list the CPUs that are on */
 	uint64_t looked_ns;
 };
 
-/* Watches nothing when memory is short or the kernel does not list the CPUs that are on. */
+/* Begins to watch CPUs 0 to count - 1; watches none if memory is short or the kernel does not list
+ * the CPUs that are on. */
 void cpu_watch_begin(struct cpu_watch *w, size_t count);
 void cpu_watch_done(struct cpu_watch *w);
 
@@ -44,7 +45,8 @@ bool cpu_watch_poll(struct cpu_watch *w, const struct cpu_watch_ops *ops, void *
 
 /* --- inside, for tests ----------------------------------------------------------------------- */
 
-/* "0-3,6\n" of /sys/devices/system/cpu/online: sets is_on[0..count). False: it is no such list. */
+/* Sets is_on[0..count) from a list such as "0-3,6\n" of /sys/devices/system/cpu/online. Returns
+ * false if the text is no such list. */
 bool cpu_watch_parse(const char *text, bool *is_on, size_t count);
 
 #endif

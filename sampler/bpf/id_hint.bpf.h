@@ -2,38 +2,38 @@
 #ifndef RAWSTACK_ID_HINT_BPF_H
 #define RAWSTACK_ID_HINT_BPF_H
 /*
- * The build ids of the files a user stack runs through, as the kernel knows them at the tick
- * itself: whoever polls later finds neither a process of 30 ms nor its mount namespace. A hint goes
- * with its sample. Which address lies in which mapping is for user space to say; of a file
- * that is not in memory, or a process that is just changing its mappings, nothing is told.
+ * Makes hints: the build ids of the files that a user stack runs through, as the kernel knows them
+ * at the tick itself. A later poll would find neither a process of 30 ms nor its mount namespace. A
+ * hint follows its sample. User space decides which address lies in which mapping. A hint lacks
+ * files that are not in memory, and all files if the process is just changing its mappings.
  *
- * It costs two to five times what a sample does, so it is for processes that are new to this CPU:
- * of a process that lives longer, user space asks the kernel at its leisure. And once a minute of
- * every other, for a file may be written over in place.
+ * A hint costs two to five times what a sample does, so it is made for processes that are new to
+ * this CPU; if a process lives longer, user space asks the kernel later. For other processes it is
+ * made once a minute, because a file may be overwritten in place.
  *
- * For programs on perf events. The including file has defined struct task_struct, with
+ * It is for programs on perf events. The including file has defined struct task_struct, with
  * `self_exec_id` and `nsproxy`.
  */
 #include <bpf/bpf_helpers.h>
 
 enum {
 	ID_HINT_SLOT_BITS = 10,
-	ID_HINT_BURST = 32,  /* of a process, one each; then one in ID_HINT_PAUSE_NS */
-	ID_HINT_FRAMES = 32, /* without bpf_loop(): all of them take 0.3 s to load */
+	ID_HINT_BURST = 32,  /* first hints of a process; then one in ID_HINT_PAUSE_NS */
+	ID_HINT_FRAMES = 32, /* most frames without bpf_loop(); all would take 0.3 s to load */
 };
 
 #define ID_HINT_YOUNG_NS 2000000000ull /* two polls */
 #define ID_HINT_PAUSE_NS 10000000ull
 #define ID_HINT_AGAIN_NS 60000000000ull
 
-/* What a CPU knows of a process. A process whose slot another took counts as new. */
+/* The hints that a CPU made for a process. A process whose slot another one took counts as new. */
 struct id_hint_slot {
 	uint64_t process, since_ns, last_ns, count;
 };
 
 struct id_hint_cpu {
 	struct sampler_hint hint;
-	uint64_t at; /* the row that a frame is in */
+	uint64_t at; /* the row that the frame in hand belongs to */
 	struct id_hint_slot slots[1 << ID_HINT_SLOT_BITS];
 	struct bpf_stack_build_id frames[SAMPLER_DEPTH_MAX + 1];
 };
@@ -48,14 +48,14 @@ struct {
 
 struct id_hint_ctx {
 	struct id_hint_cpu *cpu;
-	const uint64_t *pcs; /* of 256 */
+	const uint64_t *pcs; /* 256 of them */
 	uint64_t first;
 };
 
 /*
- * Takes one frame: each place where a file is mapped gets one row. The row and their number are
- * read from memory, of which the verifier assumes nothing; otherwise it would check the rest once
- * for each value.
+ * Takes one frame into the row of its file and load address, or into a new row. The row's number
+ * and the count of rows are read from memory, of which the verifier assumes nothing; otherwise it
+ * would check the rest once for each value.
  */
 static long id_hint_step(uint64_t i, struct id_hint_ctx *ctx)
 {
@@ -102,7 +102,7 @@ found:
 	return 0;
 }
 
-/* Identifies a process; an exec changes it. */
+/* Returns a number that identifies a process. An exec changes it. */
 static __always_inline uint64_t id_hint_process(const struct sampler_thread *t)
 {
 	return (uint64_t)t->pid << 32 ^ t->exec_id ^ t->start_ns;
@@ -119,8 +119,8 @@ static __always_inline struct sampler_hint_due *id_hint_due(struct percpu_state 
 	return &row->hint_dues[id_hint_hash(process) >> 32 & (SAMPLER_HINT_DUES - 1)];
 }
 
-/* Tells that the row has another thread. It touches one cache line, for this may happen at each
- * tick. */
+/* Sets hint_due_ns for the row's new thread. It touches one cache line only, because the thread may
+ * change at each tick. */
 static __always_inline void id_hint_set_thread(struct percpu_state *row)
 {
 	const uint64_t process = id_hint_process(&row->thread);
@@ -158,8 +158,9 @@ static __always_inline bool id_hint_is_wanted(struct id_hint_cpu *c, struct perc
 	return true;
 }
 
-/* Makes the hint for sample e of the current task; NULL: none. It needs e as it was sent and its
- * thread in the row, and is valid until the next hint of this CPU. has_loop: see user_walk(). */
+/* Makes the hint for sample e of the current task, and returns it, valid until the next hint of
+ * this CPU, or NULL if none is wanted. e must have its addresses, and the row its thread. has_loop
+ * is as in user_walk(). */
 static __always_inline struct sampler_hint *id_hint_make(void *ctx, const struct sampler_event *e,
 							 struct percpu_state *row, bool has_loop)
 {
@@ -175,9 +176,9 @@ static __always_inline struct sampler_hint *id_hint_make(void *ctx, const struct
 	if (!id_hint_is_wanted(c, row, e->time_ns))
 		return NULL;
 	/*
-	 * Identifies the namespaces, which a process shares with its children. It reads through
-	 * pointers by helper calls: for each plain load the verifier of Linux 6.18 searches the
-	 * names of all kernel types, and loading took 50 ms instead of 10.
+	 * The pointer identifies the namespaces, which a process shares with its children. A helper
+	 * call reads it: for each plain load the verifier of Linux 6.18 searches the names of all
+	 * kernel types, and loading took 50 ms instead of 10.
 	 */
 	if (bpf_probe_read_kernel(&c->hint.namespaces, sizeof(c->hint.namespaces), &task->nsproxy))
 		c->hint.namespaces = 0;

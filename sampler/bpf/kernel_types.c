@@ -10,7 +10,7 @@
 
 #include "limits.h"
 
-/* Types of the running kernel: it has 130,000 in 6 MB, and more in modules. */
+/* Most types of the running kernel, which has 130,000 in 6 MB, and more in modules. */
 #define LIMIT_KERNEL_TYPES     LIMIT(4194304)
 #define LIMIT_KERNEL_TYPES_LEN INT64_C(134217728)
 
@@ -48,7 +48,7 @@ enum kind {
 enum out {
 	OUT_U32 = 1,
 	OUT_U64,
-	OUT_POINTER, /* to something */
+	OUT_POINTER, /* void * */
 	OUT_TASK,
 	OUT_TASK_PTR,
 	OUT_SIGNAL,
@@ -62,7 +62,7 @@ enum out {
 struct field {
 	const char *name;
 	enum out type;
-	bool is_optional; /* of another machine */
+	bool is_optional; /* only one machine has it */
 };
 
 static const struct field task_fields[] = {
@@ -79,7 +79,7 @@ static const struct field regs_fields[] = {
 	{"syscallno", OUT_U32, true},
 };
 
-/* What is looked for, by name. */
+/* The structs that are looked for by name. */
 enum wanted {
 	WANTED_TASK,
 	WANTED_SIGNAL,
@@ -99,9 +99,9 @@ _Static_assert(ARRAY_LEN(wanted_names) == WANTED_COUNT, "each has a name");
 struct btf {
 	const uint8_t *types, *strings;
 	size_t types_len, strings_len;
-	uint32_t *offs; /* of each type looked at, by id - 1 */
+	uint32_t *offs; /* offset of each type read so far, by id - 1 */
 	size_t count, cap, next_off;
-	uint32_t found[WANTED_COUNT]; /* offset of the first struct of that name */
+	uint32_t found[WANTED_COUNT]; /* offset of the first struct of each name */
 	size_t found_count;
 };
 
@@ -164,14 +164,14 @@ static bool has_name(const struct btf *b, uint32_t off, const char *name)
 {
 	size_t len;
 
-	/* The first byte alone tells nearly all names apart. */
+	/* The first byte already differs for nearly all names. */
 	if (off >= b->strings_len || b->strings[off] != (uint8_t)*name)
 		return false;
 	len = strlen(name) + 1;
 	return b->strings_len - off >= len && !memcmp(b->strings + off, name, len);
 }
 
-/* The first type of a name counts, as in the kernel's own search. */
+/* Notes a struct that is looked for. The first one of a name counts, as in the kernel's search. */
 static void note_struct(struct btf *b, const struct type *t, size_t off)
 {
 	for (int i = 0; i < WANTED_COUNT; i++) {
@@ -182,7 +182,7 @@ static void note_struct(struct btf *b, const struct type *t, size_t off)
 	}
 }
 
-/* Steps over one type. */
+/* Indexes the next type. Returns false if there is none, or it is invalid. */
 static bool index_next(struct btf *b)
 {
 	struct type t;
@@ -197,8 +197,8 @@ static bool index_next(struct btf *b)
 	return true;
 }
 
-/* The types take five megabytes, and the wanted ones are in the first per cent, unless the kernel
- * sorts them by name. */
+/* Indexes types until all wanted ones are found. The types take five megabytes, but the wanted ones
+ * are in the first per cent, unless the kernel sorts them by name. */
 static bool index_wanted(struct btf *b)
 {
 	while (b->found_count < WANTED_COUNT)
@@ -235,7 +235,7 @@ static bool type_by_id(struct btf *b, uint32_t id, struct type *ret)
 	return id && read_type(b, b->offs[id - 1], ret);
 }
 
-/* Strips typedefs and qualifiers from a type. */
+/* Reads a type without its typedefs and qualifiers. Returns false if it is invalid. */
 static bool resolve_type(struct btf *b, uint32_t id, struct type *ret)
 {
 	for (int hops = 0; hops < 16; hops++) {
@@ -256,7 +256,7 @@ static bool resolve_type(struct btf *b, uint32_t id, struct type *ret)
 	return false;
 }
 
-/* Whether a field is of the type that is written for it. */
+/* Returns whether a field has the type that is written for it, and reads it to *ret. */
 static bool is_type(struct btf *b, uint32_t id, enum out wanted, struct type *ret)
 {
 	struct type target;
@@ -314,7 +314,8 @@ static void add_int(struct cut *c, const char *name, uint32_t len)
 	buf_u32(&c->types, len * 8);
 }
 
-/* Finds a member by name: its offset in bits, its type without typedefs and qualifiers. */
+/* Finds a member by name, its offset in bits, and its type without typedefs and qualifiers. Returns
+ * false if there is no such member, or it has another type. */
 static bool find_field(struct btf *b, const struct type *t, const struct field *f,
 		       uint32_t *ret_bits, struct type *ret_type)
 {
@@ -385,7 +386,7 @@ static bool write_types(struct cut *c)
 	add_int(c, "u8", 1);
 	add_type(c, "", KIND_ARRAY, 0, 0);
 	buf_u32(&c->types, OUT_U8);
-	buf_u32(&c->types, OUT_U32); /* of its index */
+	buf_u32(&c->types, OUT_U32); /* type of the index */
 	buf_u32(&c->types, COMM_LEN);
 	return true;
 }
@@ -425,7 +426,7 @@ int kernel_types_cut(struct buf *ret)
 	if (fd < 0 || fstat(fd, &st) || st.st_size <= 0 || st.st_size > LIMIT_KERNEL_TYPES_LEN)
 		return -ENOENT;
 	len = (size_t)st.st_size;
-	/* Linux 6.16 and later can map it; otherwise it is read, page by page. */
+	/* Linux 6.16 and later can map the file; otherwise it is read, page by page. */
 	p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p != MAP_FAILED) {
 		rc = kernel_types_cut_from(p, len, ret);

@@ -23,7 +23,7 @@ static void take_stack(struct sent_stacks *stacks, const struct sampler_event *i
 	if (in->flags & SAMPLER_STACK_SENT) {
 		row = sent_stacks_find(stacks, in->stack_hash);
 		if (!row || row->len != len) {
-			/* Cannot be. */
+			/* This never happens. */
 			stacks->unknown++;
 			e->data_len = 0;
 			e->sample.kernel_count = e->sample.user_count = 0;
@@ -64,8 +64,8 @@ static void take_thread(struct sample_ring *r, const struct sampler_thread *in)
 	memcpy(r->sample.sample.comm, in->comm, strnlen(in->comm, EVENT_COMM_LEN - 1));
 }
 
-/* Adds the hint of the sample just taken. When the queue is full the hint is dropped, which is no
- * loss: the sampler reads the build ids itself later. */
+/* Adds the hint of the sample just taken. If the queue is full, the hint is dropped, which loses
+ * nothing, because the sampler reads the build ids itself later. */
 static void take_ring_hint(const struct sample_ring *r, const struct sampler_hint *in,
 			   struct events *events)
 {
@@ -89,15 +89,15 @@ static void take_ring_hint(const struct sample_ring *r, const struct sampler_hin
 	events_add(events, &e);
 }
 
-/* What an event consists of. */
+/* The parts that an event consists of. */
 struct parts {
 	const struct sampler_event *sample;
-	const struct sampler_thread *thread; /* NULL: the one before */
+	const struct sampler_thread *thread; /* NULL: that of the sample before */
 	const struct sampler_hint *hint;     /* NULL: none */
 	size_t stack_len;
 };
 
-/* Reads the event at p, of at most len bytes; returns its length, 0: no valid event. */
+/* Reads the event at p, of at most len bytes. Returns its length, or 0 if it is not valid. */
 static size_t get_parts(struct parts *ret, const uint8_t *p, uint64_t len)
 {
 	const struct sampler_event *in = (const void *)p;
@@ -130,7 +130,7 @@ static void take_parts(struct sample_ring *r, const struct parts *in, struct sen
 	if (in->thread)
 		take_thread(r, in->thread);
 	r->sample.time_ns = in->sample->time_ns;
-	/* The program counts the stack as sent, so it is kept even when the sample is not. */
+	/* The program counts the stack as sent, so it is kept even if the sample is refused. */
 	take_stack(stacks, in->sample, in->stack_len, &r->sample);
 	if (r->has_sample && events_add(events, &r->sample))
 		r->sample.is_same_thread = true;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One run for each tick of a CPU's clock: the interrupted task's kernel and user stack as bare
- * addresses, into a ring that nobody is woken for. Runs in interrupt context: nothing here
- * waits, and a page that is not there ends a stack.
+ * This program runs at each tick of a CPU's clock and writes the interrupted task's kernel and user
+ * stack as bare addresses into a ring, without waking a reader. It runs in interrupt context:
+ * nothing here waits, and a page that is not in memory ends a stack.
  *
- * Kernel structs are declared with the fields used only; their offsets are relocated when loading.
+ * Kernel structs are declared with only the fields that are used; their offsets are relocated when
+ * the program is loaded.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -51,15 +52,15 @@ struct task_struct {
 
 const volatile uint32_t filter = SAMPLER_FILTER_NONE;
 const volatile uint32_t cgroup_count = 0;
-/* How deep user_walk() goes; 0: the kernel walks user stacks. */
+/* Most frames of user_walk(); 0: the kernel walks user stacks. */
 const volatile uint32_t walk_depth = 0;
 const volatile bool has_loop = false; /* the kernel has bpf_loop() */
 
-/* What sampler_find_text() found. */
+/* The results of sampler_find_text(). */
 __u64 kernel_text, kernel_etext;
 static const char text_name[] = "_text", etext_name[] = "_etext";
 
-uint64_t children_missed; /* no room in `pids` */
+uint64_t children_missed; /* children for which `pids` had no room */
 
 /* One row for each CPU; the program uses the row of its own CPU only. The sampler maps the rows, so
  * reading them takes no system call. A per-CPU array would touch two more pages on each lookup. */
@@ -81,7 +82,8 @@ struct {
 } rings SEC(".maps");
 const volatile uint32_t ring_len = SAMPLER_RING_MIN;
 
-/* Process ids to sample. The sampler fills it, the programs below add children and drop exits. */
+/* The processes to sample. The sampler fills the set, and the programs below add children and drop
+ * processes that exit. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -166,8 +168,8 @@ static __always_inline uint8_t errno_of(long rc)
 }
 
 /*
- * Most ticks do not need these functions and put_rest(), so they are kept out of line: each cache
- * line of code that a tick runs through is a cache miss. They are not static, so that the verifier
+ * Most ticks do not need these functions and put_rest(), so they are not inlined: each cache line
+ * of code that a tick runs through is a cache miss. They are not static, so that the verifier
  * checks each once, by itself, and not again for each path that calls it.
  */
 __noinline int put_kernel_part(struct bpf_perf_event_data *ctx, struct sampler_event *e)
@@ -187,7 +189,7 @@ __noinline int put_kernel_part(struct bpf_perf_event_data *ctx, struct sampler_e
 	return 0;
 }
 
-/* Here the kernel walks the user stack. */
+/* Writes the user part as the kernel walks it. */
 __noinline int put_user_part(struct bpf_perf_event_data *ctx, struct sampler_event *e)
 {
 	uint32_t at;
@@ -208,9 +210,9 @@ __noinline int put_user_part(struct bpf_perf_event_data *ctx, struct sampler_eve
 }
 
 /*
- * Returns when the process of a thread that is not its first started. It reads through pointers of
- * a task by helper calls: for a plain load the verifier of Linux 6.18 searches the names of all
- * kernel types, four times, which took a fifth of the time to load.
+ * Returns when the process of the current task started, for a thread that is not its first. It
+ * reads through pointers by helper calls: for a plain load the verifier of Linux 6.18 searches the
+ * names of all kernel types, four times, which took a fifth of the time to load.
  */
 __noinline uint64_t start_of_process(void)
 {
@@ -222,7 +224,7 @@ __noinline uint64_t start_of_process(void)
 	return start_ns;
 }
 
-/* Whether the ring has room for all events of a tick; false: the sampler has yet to read. */
+/* Returns whether the ring has room for all that a tick may write. */
 static __always_inline bool ring_has_room(struct percpu_state *row)
 {
 	if (likely(row->head - row->tail_seen <= ring_len - SAMPLER_EVENT_MAX))
@@ -237,8 +239,8 @@ static __always_inline void *next_event(const struct percpu_state *row, char *ri
 	return ring + (row->head & (ring_len - 1) & ~7U);
 }
 
-/* Whether this CPU has sent the stack with that hash; remembers it as sent. A stack whose slot
- * another one took is sent again. */
+/* Returns whether this CPU has sent the stack with that hash, and remembers it as sent. A stack
+ * whose slot another one took is sent again. */
 static __always_inline bool was_sent(struct percpu_state *row, uint64_t hash)
 {
 	uint64_t *slot = &row->sent_hashes[hash >> (64 - SAMPLER_SENT_BITS)];
@@ -278,7 +280,8 @@ static __always_inline bool is_same_thread(const struct sampler_thread *a,
  *
  *	sampler_event | sampler_thread, if it changed | sampler_hint, if one is due
  *
- * Returns the length of all. It is not static, so that the verifier checks it once, by itself.
+ * Returns the length of all three. It is not static, so that the verifier checks it once, by
+ * itself.
  */
 __noinline int put_rest(struct bpf_perf_event_data *ctx, struct percpu_state *row,
 			struct sampler_event *e, const struct sampler_thread *thread, uint64_t len)
@@ -332,7 +335,7 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	uint64_t len, now, hash, hash_start, kernel_len, user_len;
 
 	if (!row || !ring)
-		return 0; /* cannot be: there are as many rows as CPUs with a clock */
+		return 0; /* never happens: there are as many rows as CPUs with a clock */
 	counts = &row->counts;
 	walk = (struct user_walk *)row->walk;
 	now = bpf_ktime_get_ns();
@@ -378,8 +381,8 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 		put_kernel_part(ctx, e);
 	}
 	thread.syscall = regs.syscall;
-	/* It is read back even where it is known to be 0, so that both paths look alike to the
-	 * verifier and it checks the walk once. */
+	/* The length is read back even where it is known to be 0, so that both paths look alike to
+	 * the verifier and it checks the walk once. */
 	kernel_len = *(volatile uint16_t *)&e->kernel_len & SAMPLER_STACK_MASK;
 	if (likely(walk_depth && user_walk_suits(&regs, task_flags))) {
 		e->user_len =
@@ -391,7 +394,7 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	}
 	user_len = e->user_len & SAMPLER_STACK_MASK;
 	len = offsetof(struct sampler_event, pcs) + kernel_len + user_len;
-	/* The hash also covers where the kernel part ends. 0: none. */
+	/* The hash also covers where the kernel part ends. 0 stands for no hash. */
 	hash = user_walk_hash(e->stack_hash, kernel_len << 32 | user_len);
 	e->stack_hash = !hash_start ? 0 : hash ? hash : 1;
 	if (e->stack_hash && was_sent(row, e->stack_hash)) {

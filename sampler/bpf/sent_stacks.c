@@ -8,9 +8,9 @@
 enum {
 	ROWS_FULL = 6144,   /* 24 CPUs with 256 stacks each (SAMPLER_SENT_BITS) */
 	LEN_FULL = 2 << 20, /* bytes of addresses */
-	ROWS_MAX = 1 << 20, /* while it drains: what a ring can hold, at most */
+	ROWS_MAX = 1 << 20, /* while the table drains: as many as a ring can hold at most */
 	LEN_MAX = 64 << 20,
-	DRAIN_POLLS = 8, /* 20 ms apart at least, so that events of before are handled */
+	DRAIN_POLLS = 8, /* they are at least 20 ms apart, so earlier events are handled by then */
 };
 
 void sent_stacks_init(struct sent_stacks *t)
@@ -90,7 +90,7 @@ bool sent_stacks_poll(struct sent_stacks *t)
 	}
 	if (++t->polls < DRAIN_POLLS)
 		return false;
-	/* Memory that a burst took is given back. */
+	/* Give back memory that a burst took. */
 	free(t->rows);
 	t->rows = NULL;
 	t->count = t->cap = 0;

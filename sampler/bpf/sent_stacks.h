@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_SENT_STACKS_H
 #define RAWSTACK_SENT_STACKS_H
 /*
- * Stacks that the BPF program has sent, by their hash: the next time it sends the hash alone. What
- * it may refer to is never forgotten under it; so once the table is full, it is asked to send all
- * of every stack again, and only when no reference can be under way any more the table begins anew.
- * One thread.
+ * Keeps the stacks that the BPF program has sent, by their hash, because the next time it sends the
+ * hash alone. A stack that the program may still refer to must not be dropped. So when the table is
+ * full, the program is made to send every stack whole, and the table begins anew only when no
+ * reference can be under way any more. A table is for one thread.
  */
 #include "arena.h"
 
@@ -17,7 +17,7 @@ struct sent_stack {
 
 enum sent_stacks_state {
 	SENT_STACKS_IN_USE,
-	SENT_STACKS_DRAINING, /* hashes may still come, but no new ones are made */
+	SENT_STACKS_DRAINING, /* old hashes may still come, but the program makes no new ones */
 };
 
 struct sent_stacks {
@@ -25,24 +25,24 @@ struct sent_stacks {
 	size_t count, cap;
 	struct arena pcs;
 	enum sent_stacks_state state;
-	unsigned int polls; /* since it drains */
-	uint64_t unknown;   /* hashes of nothing that is here: cannot be */
+	unsigned int polls; /* number of polls while it drains */
+	uint64_t unknown;   /* references to stacks that are not here, which never happens */
 };
 
 void sent_stacks_init(struct sent_stacks *t);
 void sent_stacks_done(struct sent_stacks *t);
 
-/* Returns the stack of that hash; NULL: none. It is valid for at least two calls of
+/* Returns the stack of that hash, or NULL if there is none. It is valid for at least two calls of
  * sent_stacks_poll() that are EVENTS_GRACE_NS apart. */
 const struct sent_stack *sent_stacks_find(const struct sent_stacks *t, uint64_t hash);
 
-/* Keeps a copy of a stack. NULL: out of memory, or another stack has that hash, which then has
- * none. */
+/* Keeps a copy of a stack and returns it, or NULL if memory is short or another stack has that
+ * hash. */
 const struct sent_stack *sent_stacks_add(struct sent_stacks *t, uint64_t hash, const void *pcs,
 					 size_t len);
 
-/* Call it once in each round, after all that was sent is taken in. True: the table is empty, and
- * hashes must begin from a new seed. */
+/* Call it once in each round, after everything that was sent is read. Returns true if it emptied
+ * the table, so that hashes must begin from a new seed. */
 bool sent_stacks_poll(struct sent_stacks *t);
 
 #endif

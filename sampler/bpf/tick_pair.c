@@ -9,14 +9,14 @@
 #define SPREAD 0.5
 
 /*
- * Periods are drawn anew in the sampler's own rounds: in each one at first, so that a run of some
- * seconds has enough of them, and in every third later on, for the kernel interrupts the CPU for
- * it and waits, 80 us for both halves in a virtual machine. What a turn costs besides is a tick, so
- * there are enough ticks between two.
+ * Periods are drawn anew in the sampler's own rounds: in each round at first, so that a run of some
+ * seconds has enough of them, and later in every third. For a new period the kernel interrupts the
+ * CPU and waits, 80 us for both halves in a virtual machine. A turn also costs a tick, so there are
+ * at least LIFE_TICKS between two.
  */
 #define LIFE_NS      UINT64_C(800000000)
 #define LIFE_MOST_NS (3 * LIFE_NS)
-#define LIFE_PART    8 /* of the time since the events began */
+#define LIFE_PART    8 /* a life lasts this part of the time since the events began */
 #define LIFE_TICKS   64
 
 static uint64_t life_ns(const struct tick_pair *p, uint64_t now_ns)
@@ -28,7 +28,7 @@ static uint64_t life_ns(const struct tick_pair *p, uint64_t now_ns)
 	return least > life ? least : life;
 }
 
-/* Draws from 0 to 1 by xorshift64*, for no secret depends on it. */
+/* Draws a number from 0 to 1 by xorshift64*, which will do because no secret depends on it. */
 static double draw_share(struct tick_pair *p)
 {
 	p->random ^= p->random >> 12;
@@ -37,7 +37,7 @@ static double draw_share(struct tick_pair *p)
 	return (double)((p->random * UINT64_C(0x2545f4914f6cdd1d)) >> 11) / (double)(1ULL << 53);
 }
 
-/* total: ticks that both shall make in len_ns. */
+/* Draws the two periods such that both halves together make `total` ticks in len_ns. */
 static void split_rate(struct tick_pair *p, double len_ns, double total,
 		       uint64_t ret_ns[static TICK_PAIR_COUNT])
 {
@@ -76,7 +76,8 @@ static uint64_t due_of_half(const struct tick_half *h, uint64_t until_ns)
 	return until_ns > h->most_began_ns ? (until_ns - h->most_began_ns) / h->period_ns : 0;
 }
 
-/* Takes the middle of two moments for a change that came at some time between them. */
+/* Returns the ticks that a half made until a change between least_ns and most_ns. For each change
+ * it takes the middle of the two moments between which it came. */
 static double made_of_half(const struct tick_half *h, uint64_t least_ns, uint64_t most_ns)
 {
 	const uint64_t began_ns = h->least_began_ns + (h->most_began_ns - h->least_began_ns) / 2;
@@ -99,7 +100,7 @@ void tick_pair_draw(struct tick_pair *p, uint64_t now_ns, uint64_t ret_ns[static
 {
 	const double len = (double)(now_ns - p->halves[0].most_began_ns);
 	const double wanted = len / (double)p->period_ns;
-	/* The next turn costs half a tick of each half; add what is missing until now. */
+	/* The next turn costs each half half a tick; to that add the ticks that are missing now. */
 	double more = (double)TICK_PAIR_COUNT / 2 +
 		      (double)(now_ns - p->began_ns) / (double)p->period_ns - p->made;
 
@@ -142,7 +143,7 @@ void tick_pair_turn(struct tick_pair *p, const int fds[static TICK_PAIR_COUNT])
 
 uint64_t tick_pair_due(struct tick_pair *p, uint64_t first_ns, uint64_t last_ns)
 {
-	/* A tick is late when its CPU has interrupts off; ticks of the other half that become due
+	/* A tick comes late if its CPU has interrupts off; ticks of the other half that become due
 	 * meanwhile come right after it. */
 	const uint64_t late_ns = p->period_ns / 2;
 

@@ -11,14 +11,14 @@
  * machines. */
 #define LIMIT_PROC_STAT_LEN MIB
 
-#define STEP_NS UINT64_C(10000000) /* of /proc/stat: USER_HZ is 100 on all machines we run on */
+#define STEP_NS UINT64_C(10000000) /* unit of /proc/stat: USER_HZ is 100 on supported machines */
 
 uint64_t ticks_absent(const struct ticks_seen *seen)
 {
 	return seen->runs && seen->due > seen->runs ? seen->due - seen->runs : 0;
 }
 
-/* Rounded up. */
+/* Returns the square root, rounded up. */
 static uint64_t square_root(uint64_t n)
 {
 	uint64_t low = 0, high = UINT64_C(1) << 32;
@@ -34,7 +34,7 @@ static uint64_t square_root(uint64_t n)
 	return low;
 }
 
-/* A gap of more than a period at either end means that the CPU was idle there. */
+/* Returns by how much a gap at either end is longer than a period, as the CPU was idle then. */
 static uint64_t ticks_beyond(uint64_t from_ns, uint64_t to_ns, uint64_t period_ns)
 {
 	return to_ns > from_ns && to_ns - from_ns > period_ns ? to_ns - from_ns - period_ns : 0;
@@ -52,9 +52,9 @@ uint64_t ticks_missed(const struct ticks_seen *seen, uint64_t period_ns, uint64_
 		return absent;
 	due = (idle_ns - outside_ns) / period_ns;
 	quiet = due > seen->idle ? due - seen->idle : 0;
-	/* A CPU that is idle now and then gets or misses ticks at random. Where most are absent,
-	 * allow for three standard deviations and for the rounding at both ends; where most come,
-	 * that would hide real losses. */
+	/* A CPU that is idle at times gets or misses ticks at random. If most of its idle ticks are
+	 * absent, allow for three standard deviations and for the rounding at both ends; if most
+	 * come, that would hide real losses. */
 	if (seen->idle < due / 2 || due < 2)
 		quiet += 3 * square_root(due) + 2 * STEP_NS / period_ns + 1;
 	return absent > quiet ? absent - quiet : 0;
@@ -63,13 +63,13 @@ uint64_t ticks_missed(const struct ticks_seen *seen, uint64_t period_ns, uint64_
 void ticks_read_idle(const char *text, void (*take)(void *arg, size_t cpu, uint64_t idle_ns),
 		     void *arg)
 {
-	/* "cpu0 user nice system idle iowait ...", in front of all else but the sum, "cpu ". */
+	/* The lines "cpu0 user nice system idle iowait ..." come first, after the sum, "cpu ". */
 	for (const char *line = text; !strncmp(line, "cpu", 3); line++) {
 		const char *at = line + 3;
 		uint64_t cpu = UINT64_MAX, values[5] = {0};
 
 		if (*at >= '0' && *at <= '9') {
-			(void)number_take(&at, 10, &cpu); /* one above 64 bits is no CPU of ours */
+			(void)number_take(&at, 10, &cpu); /* above 64 bits cpu stays invalid */
 			for (size_t i = 0; i < ARRAY_LEN(values); i++)
 				if (!number_take_next(&at, 10, &values[i]))
 					break;

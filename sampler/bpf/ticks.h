@@ -2,29 +2,29 @@
 #ifndef RAWSTACK_TICKS_H
 #define RAWSTACK_TICKS_H
 /*
- * How many ticks of a CPU's clock did not come while it ran something. When they are due is known
- * (tick_pair.h), so those between the first and the last that came can be counted; but a CPU that
- * is idle may be left alone by its clock (below some hypervisors, it is by each tick), and nothing
- * was lost then. How long it was idle /proc/stat knows, of each CPU since the machine started;
- * which ticks fell into that nobody knows. So what is counted is what idling cannot explain, and on
- * a CPU that never was idle each tick that did not come. Stage: beside the capture. One thread.
+ * Counts the ticks of a CPU's clock that did not come while it ran something. It is known when they
+ * are due (tick_pair.h), so those that are absent between the first and the last one that came can
+ * be counted. But an idle CPU may get no ticks (below some hypervisors it gets none at all), and
+ * then nothing was lost. /proc/stat has the time that each CPU was idle since the machine started,
+ * but not which ticks fell into it. So only absent ticks that idling does not explain are counted;
+ * on a CPU that was never idle, these are all absent ticks. One thread polls.
  */
 #include "base.h"
 
 /* The ticks of one CPU that came. Times are CLOCK_MONOTONIC. */
 struct ticks_seen {
-	uint64_t runs, idle;        /* ticks that came; idle: those while nothing ran */
-	uint64_t first_ns, last_ns; /* if any came */
-	uint64_t due;               /* from the first to the last, both included */
+	uint64_t runs, idle;        /* ticks that came, and those of them while nothing ran */
+	uint64_t first_ns, last_ns; /* times of the first and last one, if any came */
+	uint64_t due;               /* ticks due from the first to the last, both included */
 };
 
 struct ticks_cpu {
-	uint64_t idle_began_ns; /* what /proc/stat said when the clock was started */
-	bool has_idle;          /* it said something */
-	bool is_dark;           /* it runs, and has no clock */
-	uint64_t missed;        /* never goes back, until it begins anew */
+	uint64_t idle_began_ns; /* idle time in /proc/stat when the clock was started */
+	bool has_idle;          /* idle_began_ns is known */
+	bool is_dark;           /* the CPU runs but has no clock */
+	uint64_t missed;        /* never decreases, until the clock begins anew */
 	uint64_t began_ns;
-	uint64_t runs_before, idle_before; /* counts until the clock began anew */
+	uint64_t runs_before, idle_before; /* counts from before the clock began anew */
 };
 
 struct ticks {
@@ -32,30 +32,30 @@ struct ticks {
 	size_t count;
 	uint64_t period_ns;
 	uint64_t looked_ns;
-	uint64_t absent; /* at looked_ns, of all CPUs */
-	uint64_t missed; /* of all CPUs */
+	uint64_t absent; /* ticks of all CPUs that were absent at looked_ns */
+	uint64_t missed; /* sum over all CPUs */
 	bool is_over;
 };
 
-/* Must come before the clocks start. period_ns: the mean time between ticks. Counts nothing when
- * memory is short. */
+/* Begins to count; call it before the clocks start. period_ns is the mean time between ticks. If
+ * memory is short, nothing is counted. */
 void ticks_begin(struct ticks *t, size_t cpu_count, uint64_t period_ns, uint64_t now_ns);
 void ticks_done(struct ticks *t);
 
 /*
- * Tells that the clock of a CPU begins now, for the CPU was off, or came on for the first time: the
- * time until then is no loss. seen: what came until now; later calls count only what runs and idle
- * grow by, and first_ns must then be that of the next tick. is_dark: the CPU has no clock, so all
- * ticks are missed that are due while it is not idle.
+ * Notes that the clock of a CPU begins now, because the CPU was off or came on for the first time,
+ * so that nothing was lost until now. `seen` is what came until now: later calls count only what
+ * `runs` and `idle` grow by, and first_ns must then be that of the next tick. is_dark says that the
+ * CPU has no clock, so that all ticks that are due while it is not idle are missed.
  */
 void ticks_begin_cpu(struct ticks *t, size_t cpu, const struct ticks_seen *seen, bool is_dark,
 		     uint64_t now_ns);
 
 /*
- * Brings t->missed up to date with what was seen of each CPU until now. Reads /proc/stat only when
- * more ticks are absent and TICKS_LOOK_NS have passed: the kernel adds up every interrupt for it,
- * which takes as long as the rest of a poll. is_last: reads now, and never again; now_ns is then
- * when the clocks stopped.
+ * Brings t->missed up to date with what was seen of each CPU until now. It reads /proc/stat only if
+ * more ticks are absent and TICKS_LOOK_NS have passed, because the kernel adds up every interrupt
+ * for it, which takes as long as the rest of a poll. With is_last, it reads now and never again;
+ * now_ns is then the time when the clocks stopped.
  */
 #define TICKS_LOOK_NS UINT64_C(30000000000)
 
@@ -66,8 +66,8 @@ void ticks_poll(struct ticks *t, const struct ticks_seen *seen, uint64_t now_ns,
 /* Returns how many ticks between the first and the last did not come. */
 uint64_t ticks_absent(const struct ticks_seen *seen);
 
-/* Returns how many absent ticks idling does not explain. idle_ns: counted from began_ns to now_ns,
- * in steps of 10 ms, so also before the first and after the last tick. */
+/* Returns how many absent ticks idling does not explain. idle_ns is the idle time from began_ns to
+ * now_ns, in steps of 10 ms, which includes that before the first and after the last tick. */
 uint64_t ticks_missed(const struct ticks_seen *seen, uint64_t period_ns, uint64_t began_ns,
 		      uint64_t now_ns, uint64_t idle_ns);
 

@@ -5,7 +5,7 @@
 
 static const struct {
 	const struct backend *backend;
-	const char *instead; /* what it does, for the line that says why the one before cannot */
+	const char *instead; /* ends the line that says why the backend before it does not work */
 } choices[] = {
 	[BACKEND_WANTED_BPF] = {&backend_bpf, NULL},
 	[BACKEND_WANTED_PERF] = {&backend_perf_all, "trying perf call chains"},
@@ -21,7 +21,7 @@ const char *const backend_wanted_words[] = {
 	NULL,
 };
 
-/* Whether a backend can sample exactly what is wanted. */
+/* Returns whether a backend can sample exactly the processes that are asked for. */
 static bool backend_suits(enum backend_wanted wanted, const struct backend_options *o)
 {
 	if (wanted == BACKEND_WANTED_PERF)
@@ -31,7 +31,7 @@ static bool backend_suits(enum backend_wanted wanted, const struct backend_optio
 	return true;
 }
 
-/* Explains why no backend works, and whether other options would help. */
+/* Adds to *err what cannot be sampled without the backends that failed, and returns its code. */
 static int explain_none(const struct backend_options *o, struct err *err)
 {
 	if (o->cgroup_count)

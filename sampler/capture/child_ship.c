@@ -17,7 +17,7 @@
 
 #define PAUSE_MIN_NS UINT64_C(1000000000)
 #define PAUSE_MAX_NS UINT64_C(60000000000)
-/* A child that lived this long did its work, and the next pause is the shortest again. */
+/* After a child that lived this long, the next pause is the shortest again. */
 #define GOOD_RUN_NS  UINT64_C(60000000000)
 
 int child_ship_init(struct child_ship *c, const char *spool, const char *server, const char *out,
@@ -50,8 +50,9 @@ void child_ship_done(struct child_ship *c)
 	c->spool_fd = c->out_fd = -1;
 }
 
-/* A path as the child can use it: a directory above may be closed to a process without
- * capabilities, though the directory itself is its own; then the descriptor is the way in. */
+/* Returns a path by which the child reaches a directory. A parent of it may be closed to a process
+ * without capabilities although the directory itself is its own; then the path is that of the
+ * inherited descriptor. */
 static const char *reachable_path(const char *path, int fd, char text[static 32])
 {
 	if (fd < 0 || faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) == 0)
@@ -77,14 +78,14 @@ static void run_child(const struct child_ship *c, pid_t parent, bool once)
 	argv[count] = once ? "--once" : NULL;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGINT, SIG_IGN); /* of the terminal: the parent says when to end */
-	/* A capturer that is killed takes its shipper along: the next one starts its own. */
+	signal(SIGINT, SIG_IGN); /* the terminal sends it, but the parent decides when to end */
+	/* If the capturer is killed, its shipper ends too: the next capturer starts its own. */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent || capabilities_drop_all())
 		_exit(127);
 	unit_notify_forget();
 	argv[2] = reachable_path(c->spool, c->spool_fd, spool);
 	argv[6] = reachable_path(c->out, c->out_fd, out);
-	/* Nothing writes to them; execv(3) takes them as it does since before const. */
+	/* execv(3) does not write to the arguments; its prototype is older than const. */
 	execv(c->program, (char *const *)(uintptr_t)argv);
 	_exit(127);
 }
@@ -122,7 +123,8 @@ int child_ship_poll(struct child_ship *c, uint64_t now_ns, int *ret_status, stru
 	return 1;
 }
 
-/* Waits until *left_ns is used up, then kills the child; returns the status as by waitpid(2). */
+/* Waits for the child to end, and kills it when *left_ns is used up. Returns the status as of
+ * waitpid(2). */
 static int wait_for_end(struct child_ship *c, uint64_t *left_ns)
 {
 	const struct timespec pause = {.tv_nsec = 20000000};
@@ -150,8 +152,8 @@ int child_ship_finish(struct child_ship *c, uint64_t timeout_ns, struct err *err
 		kill(c->pid, SIGTERM);
 		status = wait_for_end(c, &left);
 	}
-	/* It was in a pause, or so young that the signal was its end: what it would have shipped
-	 * is shipped now. */
+	/* The child was in a pause, or so young that the signal killed it: another one ships what
+	 * is left. */
 	if (status == -1 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)) {
 		c->failed_told = false;
 		if (start_shipper(c, 0, true, err))

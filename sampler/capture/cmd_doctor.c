@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack-sampler doctor: everything by trial, for versions and configurations lie. */
+/* rawstack-sampler doctor. It finds out everything by trial, because versions and configurations do
+ * not tell what works. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +32,7 @@ enum {
 	ROWS_MAX = 20
 };
 
-/* How the result is printed: as text at once, or as one object at the end. */
+/* The options, and the result: it is printed as text at once, or as one JSON object at the end. */
 struct doctor {
 	bool as_json;
 	enum procscan_way maps;
@@ -169,7 +170,8 @@ static void check_kernel(struct doctor *d)
 	free(c);
 }
 
-/* Tries with the four capabilities that the unit has; a child process gives up all others. */
+/* Tries to open an event with the four capabilities that the unit has, in a child process that
+ * gives up all others. Returns 0 or a negative errno. */
 static int try_as_unit(void)
 {
 	struct err err;
@@ -188,7 +190,8 @@ static int try_as_unit(void)
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ECANCELED;
 }
 
-/* CAP_SYS_ADMIN opens every event, and the unit does not have it, so the try goes without it. */
+/* Checks what kernel.perf_event_paranoid permits. It tries without CAP_SYS_ADMIN, which opens every
+ * event and which the unit does not have. */
 static void check_paranoid(struct doctor *d)
 {
 	const char *what = "events without CAP_SYS_ADMIN, as in the unit";
@@ -209,7 +212,7 @@ static void check_paranoid(struct doctor *d)
 	}
 }
 
-/* Whether a backend works; a pid, so that what is only for children is tried too. */
+/* Returns whether a backend works. With a pid, it also tries what is only for children; 0: none. */
 static bool check_backend(struct doctor *d, const struct backend *b, uint32_t pid)
 {
 	const struct backend_options options = {
@@ -324,7 +327,7 @@ static int sample_briefly(struct doctor *d, struct err *err)
 	return rc;
 }
 
-/* What is here, and whether every process can be sampled. */
+/* Reports what the host has, and returns whether every process can be sampled. */
 static bool examine_host(struct doctor *d)
 {
 	struct utsname u;

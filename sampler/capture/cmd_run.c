@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack-sampler run: options, and the last line. */
+/* rawstack-sampler run: parses options, runs a session, and logs its statistics. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,14 +16,14 @@
 #include "sampler_command.h"
 #include "session.h"
 
-/* Processes named with --pid: the size of the kernel's set. */
+/* Most processes named with --pid: the size of the set in the kernel. */
 #define LIMIT_TARGET_PIDS LIMIT(1024)
 
 struct args {
 	struct session_options session;
 	uint32_t pids[LIMIT_TARGET_PIDS];
-	int cgroup_fds[16]; /* as many as the BPF program looks at */
-	char labels[4096];  /* with commas between them */
+	int cgroup_fds[16]; /* as many as the BPF program checks */
+	char labels[4096];  /* separated by commas */
 	size_t label_count;
 	bool all, stats;
 };
@@ -196,7 +196,7 @@ static int check_args(struct args *a, struct err *err)
 static void print_stats(const struct session_stats *s, bool as_json)
 {
 	const struct backend_stats *b = &s->source;
-	char losses[SPOOL_LOSS_COUNT * 48]; /* a name and 20 digits each */
+	char losses[SPOOL_LOSS_COUNT * 48]; /* room for a name and 20 digits each */
 	size_t len = 0;
 
 	if (as_json) {
@@ -220,8 +220,8 @@ static void print_stats(const struct session_stats *s, bool as_json)
 		 s->losses[SPOOL_LOSS_UNREADABLE]);
 }
 
-/* Fails when no sample was stored, for whatever reason. Dropping stored samples later is no failure
- * of the run. */
+/* Returns ERR_IO if samples were taken but none is stored, else 0. It is no failure of the run if
+ * stored samples were dropped later. */
 static int check_kept(const struct session_stats *s, struct err *err)
 {
 	const struct backend_stats *b = &s->source;

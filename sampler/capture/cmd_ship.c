@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack-sampler ship: becomes rawstack-ship, without capabilities. */
+/* rawstack-sampler ship: gives up all capabilities and becomes rawstack-ship. */
 #include <errno.h>
 
 #include "capabilities.h"
@@ -23,7 +23,7 @@ static int become_ship(int argc _unused_, char **argv, struct err *err)
 	return err_sys(err, errno, "%s", program);
 }
 
-/* The other program reads its options itself. */
+/* The table has no options, because rawstack-ship parses them itself. */
 static const struct option_usage usage = {.name = "rawstack-sampler ship"};
 
 const struct command cmd_ship = {

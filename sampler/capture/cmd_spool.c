@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack-sampler spool: for looking only, while a capturer writes or not; nothing is changed. */
+/* rawstack-sampler spool: reads a spool, also while a capturer writes it, and changes nothing. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static int open_all(const struct view *v, struct spool_reader **ret, struct err 
 	return rc;
 }
 
-/* What is of another format is told, and no damage. */
+/* Warns of segments of another format, which are no damage. */
 static void warn_skipped_segments(const struct spool_reader *r)
 {
 	struct spool_skipped skipped;
@@ -77,7 +77,8 @@ static void warn_skipped_segments(const struct spool_reader *r)
 
 /* --- cat ------------------------------------------------------------------------------------- */
 
-/* Untrusted bytes as a JSON string; what is not ASCII as the byte's code point. */
+/* Prints untrusted bytes as a JSON string. A byte that is not ASCII becomes the code point of its
+ * value. */
 static void print_json_text(const struct spool_batch *b, uint32_t index)
 {
 	putchar('"');
@@ -147,7 +148,7 @@ static void print_json_frame(const struct spool_batch *b, const struct location 
 	printf(",\"address\":%" PRIu64 "}", l->address);
 }
 
-/* A member that is there only when the text is. */
+/* Prints a member of an object, unless its text is missing. */
 static void print_json_member(const struct spool_batch *b, const char *key, uint32_t index)
 {
 	if (index >= b->string_count)
@@ -156,7 +157,7 @@ static void print_json_member(const struct spool_batch *b, const char *key, uint
 	print_json_text(b, index);
 }
 
-/* Bits of task_struct::__state, as ps(1) writes them; stable since Linux 4.14. */
+/* Returns the letter of ps(1) for task_struct::__state, whose bits are stable since Linux 4.14. */
 static const char *state_letter(uint32_t state)
 {
 	return !state ? "R" : state & 1 ? "S" : state & 2 ? "D" : state & 0xc ? "T" : "X";
@@ -295,7 +296,7 @@ static int run_spool_ls(const struct view *v, struct err *err)
 	warn_skipped_segments(r);
 	spool_reader_closep(&r);
 	r = NULL;
-	/* A second look, from the acknowledgement on. */
+	/* Read the spool once more, from the acknowledgement on. */
 	rc = spool_reader_open(&r, v->dir, NULL, err);
 	while (!rc && (rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1) {
 		left += b.sample_count;

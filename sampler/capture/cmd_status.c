@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack-sampler status: how capture, spool and shipping are, from the spool's directory. */
+/* rawstack-sampler status: reports how capture, spool and shipping are, from the spool alone. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static uint64_t age_of(const struct spool_status *s, uint64_t ns)
 	return ns && s->unix_ns > ns ? s->unix_ns - ns : 0;
 }
 
-/* Losses that are not 0; "none" otherwise. */
+/* Appends the losses that are not 0, or "none". */
 static void put_losses(const uint64_t losses[static SPOOL_LOSS_COUNT], struct buf *out)
 {
 	const char *between = "";
@@ -90,7 +90,7 @@ static void put_frame_losses(const uint64_t losses[static SPOOL_LOSS_COUNT], str
 			   losses[SPOOL_LOSS_UNREADABLE]);
 }
 
-/* The same loss twice says nothing. */
+/* Returns whether the losses differ, because the same losses are not printed twice. */
 static bool losses_differ(const uint64_t a[static SPOOL_LOSS_COUNT],
 			  const uint64_t b[static SPOOL_LOSS_COUNT])
 {
@@ -100,7 +100,7 @@ static bool losses_differ(const uint64_t a[static SPOOL_LOSS_COUNT],
 	return false;
 }
 
-/* "status 1", "signal 9" */
+/* Appends a text such as "status 1" or "signal 9". */
 static void put_exit_status(int status, struct buf *out)
 {
 	buf_printf(out, "%s %d", WIFSIGNALED(status) ? "signal" : "status",

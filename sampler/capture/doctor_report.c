@@ -17,7 +17,8 @@ void doctor_report_done(struct doctor_report *r)
 	*r = (struct doctor_report){0};
 }
 
-/* A linear search will do: a host runs some hundred binaries. */
+/* Returns the row of a module, which it adds if needed, or NULL if there is no room. The search is
+ * linear, because a host runs some hundred binaries only. */
 static struct doctor_row *doctor_row_of(struct doctor_report *r, const struct spool_batch *b,
 					const struct spool_module *m)
 {
@@ -79,7 +80,7 @@ static void take_sample(struct doctor_report *r, const struct spool_batch *b,
 		if (row)
 			row->samples += s->weight;
 	}
-	/* The frame in front of the one that cannot be. */
+	/* Blame the frame before the implausible one. */
 	last = stack->count - 1;
 	if (stack->flags & SPOOL_STACK_IMPLAUSIBLE && last > first)
 		last--;

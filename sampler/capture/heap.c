@@ -12,11 +12,11 @@
 
 enum {
 	MAPPED_LEN =
-		32 << 20,   /* larger blocks are mappings of their own; the most that is allowed */
-	TRIM_LEN = 4 << 20, /* free at the top, beyond what stays, before it is given back */
+		32 << 20,   /* larger blocks are mappings of their own; malloc() allows no more */
+	TRIM_LEN = 4 << 20, /* free memory at the top is given back above the room and this */
 };
 
-/* Makes room at the top, and has it resident. */
+/* Makes room at the top of the heap and makes it resident. */
 static void prefault_room(size_t len)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -27,7 +27,7 @@ static void prefault_room(size_t len)
 		return;
 	start = ((uintptr_t)room + page - 1) / page * page;
 	end = ((uintptr_t)room + len) / page * page;
-	/* Linux 5.14 and later have this; before, pages are touched one by one. */
+	/* Linux 5.14 and later can do this; on older kernels the pages are touched one by one. */
 	if (madvise((void *)start, end - start, MADV_POPULATE_WRITE))
 		memset(room, 0, len);
 }

@@ -18,19 +18,19 @@
 _Static_assert(POLL_TIMER_NS + EVENTS_GRACE_NS <= SPOOL_FLUSH_NS, "what a killed sampler may lose");
 
 enum {
-	ROUND_EVENTS = 2048, /* about; they fit into the caches */
+	ROUND_EVENTS = 2048, /* events that a round shall handle, about, as they fit the caches */
 };
 
 /*
- * What rounds that a ring asked for may handle: events in a second for each CPU, and at once. A CPU
- * that does nothing but start compilers makes 1,200; a process that maps and unmaps in a loop
- * makes fifty times as many, for as long as it likes. Beyond it the ring waits for the next round
- * in its turn. Records that find no room are counted, and mappings read anew for them.
+ * The most events, for each CPU, that rounds which a ring asked for may handle: in a second, and in
+ * a burst. A CPU that only starts compilers makes 1,200 in a second; a process that maps and unmaps
+ * in a loop makes fifty times as many, for as long as it likes. Above this limit a ring waits for
+ * the next regular round. Records that find no room are counted, and mappings are read anew.
  */
 #define EARLY_PER_S UINT64_C(4000)
 #define EARLY_BURST INT64_C(100000)
 
-/* The watch fires once, because a ring that stays full must not cause a busy loop. */
+/* Watches the ring, for one event only, so that a ring that stays full causes no busy loop. */
 static int watch_ring(struct poll_timer *r, int op, bool is_armed)
 {
 	struct epoll_event ring = {.events = EPOLLONESHOT};
@@ -42,7 +42,7 @@ static int watch_ring(struct poll_timer *r, int op, bool is_armed)
 	return epoll_ctl(r->epoll_fd, op, r->ring_fd, &ring);
 }
 
-/* What is waited for is asked for once, which costs each round less than to ask anew. */
+/* The descriptors are registered with epoll once, which costs a round less than poll(2) would. */
 int poll_timer_open(struct poll_timer *r, int signal_fd, int ring_fd, uint32_t cpu_count,
 		    uint64_t now, struct err *err)
 {
@@ -84,7 +84,7 @@ static uint64_t round_interval(const struct poll_timer *r, const struct poll_rou
 	return ns < MIN_NS ? MIN_NS : ns;
 }
 
-/* Whether a ring may ask for a round before its time. */
+/* Returns whether a ring may ask for an early round, and accounts for the last round. */
 static bool may_be_early(struct poll_timer *r, const struct poll_round *last)
 {
 	const uint64_t per_event = 1000000000 / EARLY_PER_S / r->cpu_count;

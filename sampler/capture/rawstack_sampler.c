@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack-sampler: the subcommand table. */
+/* The program rawstack-sampler: its table of subcommands. */
 #include "log.h"
 #include "sampler_command.h"
 #include "stdout_end.h"

@@ -8,7 +8,7 @@
 
 #define TOLD_NS UINT64_C(60000000000)
 
-/* Returns how many to log now, of `count` so far; 0: none. */
+/* Returns how many of `count` events were not logged yet and are to be logged now, or 0. */
 static uint64_t take_untold(struct run_log_row *row, uint64_t count, uint64_t now_ns)
 {
 	const uint64_t untold = count - row->told;

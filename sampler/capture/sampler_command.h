@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_SAMPLER_COMMAND_H
 #define RAWSTACK_SAMPLER_COMMAND_H
-/* The subcommands of rawstack-sampler: one cmd_<name>.c each. main() prints what *err says and
- * turns its code into the exit status. */
+/* The subcommands of rawstack-sampler, each in its cmd_<name>.c. main() prints the message of *err
+ * and turns its code into the exit status. */
 #include "commands.h"
 #include "procscan.h"
 

@@ -24,13 +24,13 @@
 #include "thread_clock.h"
 #include "unit_notify.h"
 
-/* The named processes and those that they had started before. */
+/* Most processes that are named or were started by these before the session. */
 #define LIMIT_CHILDREN LIMIT(8192)
 
 #define SHIP_FINISH_NS UINT64_C(30000000000)
 
-/* The heap's room for each tick in a second, and at most: what tables come to on a host that does
- * little else than what is sampled, and in minutes of a busy one. */
+/* The heap's rooms: bytes for each tick in a second, and at most. The first is what tables take on
+ * a host that does little besides the sampled work, the second after minutes on a busy one. */
 #define HEAP_QUIET_HZ_LEN LIMIT(8192)
 #define HEAP_QUIET_LEN    (2 * MIB)
 #define HEAP_BUSY_HZ_LEN  LIMIT(65536)
@@ -205,7 +205,7 @@ static void poll_ship(struct session *s)
 	run_log_ship_ended(&s->log, status, now);
 }
 
-/* A closing terminal, or a SIGHUP meant as a reload, does not end a daemon. */
+/* Logs ignored SIGHUPs. A closing terminal, or a SIGHUP meant as a reload, ends no daemon. */
 static void tell_hangups(struct session *s)
 {
 	if (s->poll_timer.hangups)
@@ -223,7 +223,8 @@ static void capture_loop(struct session *s)
 		round.start_ns = s->io->mono_ns(s->io->ctx);
 		poll_once(s, false);
 		poll_ship(s);
-		/* No ticks come during the rest, which must not hide what this process does. */
+		/* Ticks are lost during rest(), so it is not called while this process works, which
+		 * would hide that work. */
 		if (s->backend->rest)
 			s->backend->rest(s->source);
 		round.handled = s->handled;
@@ -234,7 +235,8 @@ static void capture_loop(struct session *s)
 
 /* --- start and stop -------------------------------------------------------------------------- */
 
-/* The shipper has no capability, so the directory it writes to is made while this process may. */
+/* Creates the shipper's output directory, because the shipper has no capabilities to do so. Returns
+ * 0 or an error, also if the directory is not safe. */
 static int make_out_dir(const char *dir, struct err *err)
 {
 	if (mkdir(dir, 0755) && errno != EEXIST)
@@ -242,8 +244,8 @@ static int make_out_dir(const char *dir, struct err *err)
 	return io_check_dir(dir, err) ? err_prefix(err, "--out") : 0;
 }
 
-/* Anybody could put segments there, which are shipped as this host's, or a lock that keeps us out.
- */
+/* Opens the spool, but refuses a directory that everybody may write to: others could put segments
+ * there, which would be shipped as this host's, or hold the lock. Returns 0 or an error. */
 static int open_session_spool(struct session *s, const struct spool_origin *origin, struct err *err)
 {
 	const struct session_options *o = s->options;
@@ -316,8 +318,8 @@ static int prepare_session(struct session *s, struct err *err)
 	s->normaliser.labels = o->labels;
 	cgroups_init(&s->normaliser.cgroups, s->io->mono_ns(s->io->ctx));
 	add_children(s);
-	/* The spool's directory is open and its own, BPF is loaded, and each event is open, for
-	 * which kernel.perf_event_paranoid may ask for CAP_SYS_ADMIN: the rest can go. */
+	/* The other capabilities can go now: the spool is open, BPF is loaded, and all events are
+	 * open, for which kernel.perf_event_paranoid may ask for CAP_SYS_ADMIN. */
 	rc = capabilities_keep_sampling(err);
 	return rc ? rc : spool_writer_detach(s->spool, err);
 }
@@ -345,7 +347,7 @@ static void finish_session(struct session *s, struct session_stats *ret)
 	s->backend->stop(s->source);
 	normalise_end(&s->normaliser);
 	poll_once(s, false);
-	/* For what was asked for right now; as long as a sample waits, at most. */
+	/* Wait for answers of the helper to late requests, at most as long as a sample waits. */
 	for (int i = 0; i < 40 && (normalise_is_waiting(&s->normaliser) ||
 				   wanted_segments_are_asked(&s->normaliser.wanted));
 	     i++) {
@@ -364,7 +366,7 @@ static void finish_session(struct session *s, struct session_stats *ret)
 	child_ship_done(&s->ship);
 }
 
-/* What was blocked and pending was meant for this run. */
+/* Drops pending signals, which were meant for this run. */
 static void drop_signals(struct session *s)
 {
 	poll_timer_read_signals(s->signal_fd, &s->poll_timer.hangups);
@@ -372,8 +374,8 @@ static void drop_signals(struct session *s)
 	closep(&s->signal_fd);
 }
 
-/* The helper of the normaliser first, while there is nothing that it should not inherit: each page
- * that is written to behind it is copied then, for it has them too. */
+/* Starts the helper process (file_ids_init()) first, while there is little that it inherits: each
+ * page that it shares is copied when one of the two writes to it. */
 static void init_session(struct session *s)
 {
 	struct procs_source source = {

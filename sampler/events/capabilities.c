@@ -11,7 +11,7 @@
 #define BIT(cap) (UINT64_C(1) << (cap))
 #define KEPT     (BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_PTRACE) | BIT(CAP_SYSLOG))
 
-/* glibc has no wrapper, and a library for two system calls is too much. */
+/* Reads the capability sets by system call: glibc has no wrapper, and libcap would be too much. */
 static int get_sets(struct __user_cap_data_struct data[static 2])
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -46,7 +46,7 @@ bool capabilities_have(int capability)
 const char *capabilities_missing(char *text, size_t len)
 {
 	uint64_t have = effective_capabilities();
-	/* Before the finer ones existed (Linux 5.8) this one stood for both; it still does. */
+	/* CAP_SYS_ADMIN includes both, as it did before Linux 5.8, which split them off. */
 	bool admin = have & BIT(CAP_SYS_ADMIN);
 	bool bpf = admin || have & BIT(CAP_BPF), perfmon = admin || have & BIT(CAP_PERFMON);
 
@@ -58,7 +58,7 @@ const char *capabilities_missing(char *text, size_t len)
 	return text;
 }
 
-/* Nothing executed later gets more than `caps`. Needs CAP_SETPCAP to do anything. */
+/* Limits what programs executed later can get to `caps`, as far as this process has CAP_SETPCAP. */
 static void bound_capabilities(uint64_t caps)
 {
 	for (int cap = 0; cap < 64; cap++)
@@ -67,7 +67,7 @@ static void bound_capabilities(uint64_t caps)
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
 
-/* User 0 would get the whole bounding set back by executing a program. */
+/* Keeps user 0 from getting the whole bounding set back by executing a program. */
 static void lock_root_out(void)
 {
 	prctl(PR_SET_SECUREBITS,

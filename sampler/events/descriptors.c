@@ -4,8 +4,8 @@
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 
-/* What a process starts with in most places, which is enough for the reader of files; and more than
- * a CPU takes. */
+/* ENOUGH is the limit that a process has on most systems, which is enough for the reader of files.
+ * ENOUGH_EACH is more than a CPU takes. */
 enum {
 	ENOUGH = 1024,
 	ENOUGH_EACH = 8,

@@ -5,13 +5,13 @@
 
 #include "limits.h"
 
-/* Events between two polls, and their data in bytes: the rings hold fewer. */
+/* Most events between two polls, and bytes of their data; the rings hold fewer. */
 #define LIMIT_EVENTS     LIMIT(1048576)
 #define LIMIT_EVENTS_LEN (64 * MIB)
 
 enum {
-	KEEP_LEN = 1 << 20, /* bytes of memory kept between polls, and rows */
-	KEEP_ROWS = 4096,
+	KEEP_LEN = 1 << 20, /* memory for so many bytes of data is kept between polls */
+	KEEP_ROWS = 4096,   /* and for so many rows */
 	FETCH_AHEAD = 4,
 	CACHE_LINE = 64,
 };
@@ -50,8 +50,8 @@ static size_t last_of(const struct event *e)
 	return e->sample.cpu & (EVENTS_LAST - 1);
 }
 
-/* Whether a sample differs from `was`, the last one of its CPU, only in what struct event_again
- * holds. */
+/* Returns whether a sample differs from `was`, the last one of its CPU, only in what struct
+ * event_again holds. */
 static bool is_again(const struct event *was, const struct event *e)
 {
 	if (was->sample.cpu != e->sample.cpu)
@@ -65,8 +65,8 @@ static bool is_again(const struct event *was, const struct event *e)
 	       !memcmp(was->sample.comm, e->sample.comm, sizeof(e->sample.comm));
 }
 
-/* Adds a sample as a repeat of an earlier one. False, with nothing changed: it must be stored
- * whole. */
+/* Adds a sample as a repeat of an earlier one. Returns false, with nothing changed, if it must be
+ * stored whole. */
 static bool add_repeated_event(struct events *q, const struct event *e)
 {
 	struct event_rows *r = &q->now;
@@ -74,7 +74,7 @@ static bool add_repeated_event(struct events *q, const struct event *e)
 
 	if (!last || !e->is_lasting ||
 	    e->data_len != (e->sample.kernel_count + e->sample.user_count) * sizeof(uint64_t) ||
-	    /* The earlier event must be handed out first: this one is then written over it. */
+	    /* The earlier event must be handed out first, because this one will overwrite it. */
 	    e->time_ns < q->last[last_of(e)].time_ns || !is_again(&r->whole[last - 1], e) ||
 	    !GROW(r->agains, &r->again_cap, r->again_count + 1, LIMIT_EVENTS))
 		return false;
@@ -91,7 +91,8 @@ static bool add_repeated_event(struct events *q, const struct event *e)
 	return true;
 }
 
-/* Copies the data too; its pointer becomes an offset, because the buffer moves when it grows. */
+/* Adds an event and a copy of its data, whose pointer becomes an offset, because the buffer moves
+ * when it grows. Returns false if there is no room. */
 static bool add_whole(struct event_rows *r, const struct event *e)
 {
 	struct event *row;
@@ -165,7 +166,7 @@ static void merge_runs(const struct event_place *a, size_t a_count, size_t b_cou
 	memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof(*b));
 }
 
-/* Merges adjacent runs in pairs; returns how many runs are left. */
+/* Merges adjacent runs in pairs and returns how many runs are left. */
 static size_t merge_pairs(const struct event_place *from, size_t count, struct event_place *to)
 {
 	size_t runs = 0;
@@ -180,7 +181,8 @@ static size_t merge_pairs(const struct event_place *from, size_t count, struct e
 	return runs;
 }
 
-/* Each ring is in order, except for hints after their samples, so there are few runs. */
+/* Sorts the places by merging runs. Each ring is in order, except for hints after their samples, so
+ * there are few runs. Returns false if memory is short. */
 static bool sort_events(struct events *q)
 {
 	struct event_rows *r = &q->now;
@@ -204,13 +206,13 @@ static bool sort_events(struct events *q)
 
 /* --- out ------------------------------------------------------------------------------------- */
 
-/* Rows are stored in order of arrival, so the processor cannot guess which is next. */
+/* Prefetches a row. Rows are in order of arrival, so the processor cannot predict the next one. */
 static void prefetch_row(const struct event_rows *r, size_t at)
 {
 	const struct event_place *p = &r->places[at];
 	const char *row;
 
-	if (at >= r->count || p->is_again) /* those lie side by side */
+	if (at >= r->count || p->is_again) /* repeats are adjacent in memory */
 		return;
 	row = (const char *)&r->whole[p->row];
 	for (size_t off = 0; off < sizeof(struct event); off += CACHE_LINE)
@@ -282,7 +284,7 @@ const struct event *events_find_mapping(const struct events *q, uint32_t pid, ui
 	return NULL;
 }
 
-/* Memory that a burst took is given back. */
+/* Gives back memory that a burst took. */
 static void shrink_events(struct events *q)
 {
 	if (q->spare.data.cap <= KEEP_LEN && q->spare.places_cap <= KEEP_ROWS)
@@ -293,7 +295,7 @@ static void shrink_events(struct events *q)
 	q->merged_cap = 0;
 }
 
-/* The remaining events are added again, in order of time. */
+/* Adds the remaining events to the other rows, in order of time. */
 void events_compact(struct events *q)
 {
 	struct event_rows from = q->now;

@@ -2,24 +2,25 @@
 #ifndef RAWSTACK_EVENTS_H
 #define RAWSTACK_EVENTS_H
 /*
- * A queue of what the kernel reports: mappings, new processes, execs, exits, samples. They come
- * over rings that are not ordered among each other; this queue sorts them by time. What is older
- * than the horizon given to events_next() is complete only if nothing older is added later: see
- * EVENTS_GRACE_NS. One thread.
+ * Queues the events that the kernel reports: mappings, new processes, execs, exits, samples. They
+ * come over several rings, and the queue sorts them by time. The events that are handed out are
+ * complete up to the horizon given to events_next() only if no older one is added later: see
+ * EVENTS_GRACE_NS. A queue is for one thread.
  */
 #include "base.h"
 #include "buf.h"
 
-/* An event is in its ring within this time of its stamp; preempted virtual CPUs set the scale. */
+/* An event is in its ring within this time after its timestamp. It is that long because
+ * virtual CPUs are preempted. */
 #define EVENTS_GRACE_NS UINT64_C(50000000)
 
 enum event_kind {
 	EVENT_MAP,  /* executable memory appears */
-	EVENT_COMM, /* a thread has another name; is_exec: the process another program */
+	EVENT_COMM, /* a thread changes its name; with is_exec, the process changes its program */
 	EVENT_FORK,
 	EVENT_EXIT,
 	EVENT_LOST,   /* a ring lost records from here to until_ns */
-	EVENT_CGROUP, /* a new one */
+	EVENT_CGROUP, /* a cgroup is created */
 	EVENT_HINT,   /* build ids of the files that the next sample's stack runs through */
 	EVENT_SAMPLE,
 };
@@ -27,9 +28,10 @@ enum event_kind {
 enum sample_flag {
 	SAMPLE_KERNEL_THREAD = 1 << 0,
 	SAMPLE_EXITING = 1 << 1,
-	SAMPLE_NO_KERNEL_PART = 1 << 2, /* the backend does not look at the kernel */
+	SAMPLE_NO_KERNEL_PART = 1 << 2, /* the backend does not sample the kernel */
 	SAMPLE_SHARED_DEPTH = 1 << 3,   /* one depth limit holds for both parts together */
-	/* The backend cannot tell whether it is in one; most kernel stacks are in one. */
+	/* The backend does not know whether the thread is in a system call; most are that have a
+	 * kernel part. */
 	SAMPLE_SYSCALL_UNKNOWN = 1 << 4,
 };
 
@@ -41,11 +43,11 @@ enum {
 /* A hint is dated this long before its sample, so that it sorts before it. */
 #define EVENT_HINT_AHEAD_NS 1
 
-/* The file mapped at [pc, pc + len) had this build id at the time of the event; pc is at file_off.
- * The range reaches from the lowest to the highest address of the stack in that file. */
+/* A file that was mapped at the time of the event: at [pc, pc + len), which reaches from the lowest
+ * to the highest address of the stack in that file, with pc at file_off. */
 struct event_hint {
 	uint64_t pc, file_off, len;
-	uint8_t id[EVENT_ID_LEN]; /* a shorter one is padded with zeros */
+	uint8_t id[EVENT_ID_LEN]; /* its build id; a shorter one is padded with zeros */
 };
 
 struct event {
@@ -54,65 +56,64 @@ struct event {
 	uint8_t kind; /* enum event_kind */
 	union {
 		struct {
-			uint64_t start, end;             /* pc */
-			uint64_t file_off;               /* of start */
+			uint64_t start, end;             /* addresses */
+			uint64_t file_off;               /* file offset of start */
 			uint64_t dev, inode, generation; /* 0: unknown */
-		} map; /* data: the path as the kernel writes it, no NUL */
+		} map; /* data: the path as the kernel writes it, without NUL */
 		struct {
 			bool is_exec;
-		} comm; /* data: the name, no NUL */
+		} comm; /* data: the name, without NUL */
 		struct {
 			uint32_t parent_pid; /* equal to pid for a new thread */
 		} fork;
 		struct {
 			uint64_t id;
-		} cgroup; /* data: its path, no NUL */
+		} cgroup; /* data: its path, without NUL */
 		struct {
 			uint64_t until_ns; /* later records are complete again */
 		} lost;
 		struct {
-			uint64_t start_ns;   /* of the process */
+			uint64_t start_ns;   /* start of the process */
 			uint64_t namespaces; /* equal for processes that share them; 0: unknown */
-		} hint;                      /* data: struct event_hint, each of another file */
+		} hint;                      /* data: a struct event_hint for each file */
 		struct {
-			uint64_t start_ns; /* of the process, 0: unknown */
+			uint64_t start_ns; /* start of the process; 0: unknown */
 			uint64_t cgroup_id;
 			uint32_t cpu, flags; /* enum sample_flag */
-			uint32_t state;      /* of the thread, as the kernel has it; 0: running */
-			int32_t syscall;     /* -1: in none */
-			int16_t kernel_err, user_err;      /* errno; with pcs: why they end early */
-			uint16_t kernel_count, user_count; /* pcs */
+			uint32_t state;      /* the kernel's state of the thread; 0: running */
+			int32_t syscall;     /* system call that it is in; -1: none */
+			int16_t kernel_err, user_err;      /* errno; why a part is missing or cut */
+			uint16_t kernel_count, user_count; /* number of pcs in each part */
 			char comm[EVENT_COMM_LEN];         /* empty: unknown */
-			uint64_t stack_id; /* same counts and pcs, same id; 0: has none */
-		} sample;                  /* data: the pcs, u64, kernel first, each leaf first */
+			uint64_t stack_id; /* equal for equal counts and pcs; 0: it has none */
+		} sample; /* data: pcs (u64), the kernel part first, each part leaf first */
 	};
-	const void *data; /* owned by the queue once added; not if is_lasting */
+	const void *data; /* the queue owns its copy, unless is_lasting */
 	size_t data_len;
-	bool is_lasting; /* data stays valid until the event is handed out */
-	/* Set by the caller of events_add(): this sample differs from the last one the queue took
-	 * of the same CPU only in time and stack (errors, counts, stack_id, data); false: unknown.
-	 */
+	bool is_lasting; /* the caller keeps data until the event is handed out */
+	/* The caller of events_add() sets this if the sample differs from the last one of the same
+	 * CPU that the queue took only in time and stack (errors, counts, stack_id, data). */
 	bool is_same_thread;
-	/* Set by the queue: this sample differs from the one last handed out at the same address
-	 * only in time, stack, errors and system call. */
+	/* The queue sets this if the sample differs from the one last handed out at the same
+	 * address only in time, stack, errors and system call. */
 	bool is_again;
 };
 
 /* --- inside ---------------------------------------------------------------------------------- */
 
-/* Where an event is stored. The sort key is here too, so that sorting touches no event. */
+/* The place where an event is stored, with the sort key, so that sorting touches no event. */
 struct event_place {
 	uint64_t time_ns;
 	uint32_t row;      /* index of a struct event, or of a struct event_again */
-	uint32_t is_again; /* bool */
+	uint32_t is_again; /* bool: row is that of a struct event_again */
 };
 
-/* A sample that shares all other fields with an earlier event: nearly all samples are of the thread
- * that their CPU ran before. */
+/* A sample that has all other fields in common with an earlier event, as nearly all samples are of
+ * the thread that their CPU ran before. */
 struct event_again {
 	uint64_t stack_id;
-	const uint64_t *pcs; /* which last */
-	uint32_t of;         /* the event before it */
+	const uint64_t *pcs; /* valid until the event is handed out */
+	uint32_t of;         /* row of the earlier event */
 	int32_t syscall;
 	int16_t kernel_err, user_err;
 	uint16_t kernel_count, user_count;
@@ -121,7 +122,7 @@ struct event_again {
 struct event_rows {
 	struct event *whole;
 	struct event_again *agains;
-	struct event_place *places; /* as they came, then by time */
+	struct event_place *places; /* in order of arrival, later by time */
 	size_t count, whole_count, again_count;
 	size_t places_cap, whole_cap, again_cap;
 	struct buf data;
@@ -132,39 +133,40 @@ enum {
 };
 
 struct events {
-	struct event_rows now, spare; /* take turns */
-	struct event_place *merged;   /* room to put places in order */
+	struct event_rows now, spare; /* swapped by events_compact() */
+	struct event_place *merged;   /* scratch memory for sorting places */
 	size_t merged_cap;
-	size_t at; /* of places: behind those that were handed out */
+	size_t at; /* index of the next place to hand out */
 	bool is_sorted;
 	/* The last sample of a CPU, by the CPU's number. */
 	struct {
 		uint64_t time_ns;
 		size_t whole; /* its index + 1; 0: there was none */
 	} last[EVENTS_LAST];
-	uint64_t refused; /* events there was no room for */
+	uint64_t refused; /* events for which there was no room */
 };
 
 void events_init(struct events *q);
 void events_done(struct events *q);
 
-/* Copies e and its data. False, counted in refused, when a ceiling or memory is reached. */
+/* Adds a copy of e and its data. If a limit is reached or memory is short, it counts the event as
+ * refused and returns false. */
 bool events_add(struct events *q, const struct event *e);
 
-/* The next event older than horizon_ns, or NULL. Valid until the next one. Add no event between the
- * first events_next() of a round and its events_compact(). */
+/* Returns the next event that is older than horizon_ns, valid until the next call, or NULL. Add no
+ * event between the first events_next() of a round and its events_compact(). */
 const struct event *events_next(struct events *q, uint64_t horizon_ns);
 
-/* Whether a queued event tells that the process later executes another program, or that its pid
- * goes to another process. */
+/* Returns whether a queued event tells that the process later executes another program, or that its
+ * pid goes to another process. */
 bool events_has_new_image(const struct events *q, uint32_t pid, uint64_t after_ns);
 
-/* Finds queued events in which the process maps something later: one EVENT_MAP after another, in
- * any order and without data; NULL: no more. *at is 0 at first. */
+/* Returns the queued EVENT_MAPs of a process that are later than after_ns, one with each call, in
+ * any order and without data, and NULL after the last. *at is 0 at the first call. */
 const struct event *events_find_mapping(const struct events *q, uint32_t pid, uint64_t after_ns,
 					size_t *at);
 
-/* Forgets what events_next() returned. */
+/* Forgets the events that events_next() returned. */
 void events_compact(struct events *q);
 
 #endif

@@ -11,7 +11,7 @@
 #include "number.h"
 
 enum {
-	PARANOID_MAX = 2, /* what CAP_PERFMON is enough for */
+	PARANOID_MAX = 2, /* highest level for which CAP_PERFMON is enough */
 };
 
 int perf_rights_paranoid(int *ret)

@@ -2,27 +2,27 @@
 #ifndef RAWSTACK_PERF_RIGHTS_H
 #define RAWSTACK_PERF_RIGHTS_H
 /*
- * Why the kernel refuses a perf event, and what to do about it. Besides capabilities(7) there is
- * kernel.perf_event_paranoid: 2 and less is satisfied by CAP_PERFMON; above that, kernels of Debian
- * (whose default is 3) and of Ubuntu (4) ask for CAP_SYS_ADMIN, at the moment an event is opened.
+ * Explains why the kernel refuses a perf event, and what to do about it. Besides capabilities(7)
+ * there is kernel.perf_event_paranoid: up to 2, CAP_PERFMON is enough; above that, kernels of
+ * Debian (whose default is 3) and of Ubuntu (4) ask for CAP_SYS_ADMIN when an event is opened.
  */
 #include "err.h"
 
-/* What is missing for which call. */
+/* What the refused call needs. */
 enum perf_rights_need {
-	PERF_RIGHTS_BPF,  /* a BPF program: CAP_BPF and CAP_PERFMON */
-	PERF_RIGHTS_PERF, /* an event: CAP_PERFMON */
+	PERF_RIGHTS_BPF,  /* CAP_BPF and CAP_PERFMON, for a BPF program */
+	PERF_RIGHTS_PERF, /* CAP_PERFMON, for an event */
 };
 
-/* kernel.perf_event_paranoid: 1 and *ret, or 0 where the kernel does not tell. */
+/* Reads kernel.perf_event_paranoid. Returns 1 and sets *ret, or 0 if it cannot be read. */
 int perf_rights_paranoid(int *ret);
 
-/* Writes what that setting asks of this process, as the end of a sentence with both remedies; ""
- * when CAP_PERFMON is enough, or this process has what it asks. Returns text. */
+/* Writes to `text` what that setting asks of this process and the two remedies, as the end of a
+ * sentence, or "" if CAP_PERFMON is enough or this process has CAP_SYS_ADMIN. Returns text. */
 const char *perf_rights_paranoid_advice(char *text, size_t len);
 
-/* "<what> is not permitted: <what is missing>" with ERR_DENIED for EPERM and EACCES, "<what>: <the
- * text of errnum>" for others. Returns the code. */
+/* Sets *err to ERR_DENIED and "<what> is not permitted: <what is missing>" for EPERM and EACCES, or
+ * else to "<what>: <text of errnum>". Returns the code of *err. */
 int perf_rights_refused(struct err *err, int errnum, enum perf_rights_need need, const char *what);
 
 #endif

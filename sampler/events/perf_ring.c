@@ -17,11 +17,11 @@
 #include "limits.h"
 #include "number.h"
 
-/* What PERF_SAMPLE_TID | TIME | CPU put behind every record that is no sample. */
 enum {
+	/* PERF_SAMPLE_TID | TIME | CPU put this after every record that is no sample. */
 	TRAILER_LEN = 24,
 	RECORD_MAX = 65536,
-	FULL_PART = 64, /* of a ring: less is no room for a record, or hardly */
+	FULL_PART = 64, /* a ring with less than this part free counts as full */
 };
 
 enum {
@@ -29,9 +29,9 @@ enum {
 };
 
 /*
- * Not with attr.build_id: for one that asks for it the kernel (seen on Linux 6.18) marks the header
- * of a mapping's record as holding a build id, and leaves the mark for the listeners that come
- * behind and did not ask. perf 6.1 recording one process ends with an assertion then.
+ * attr.build_id is not set, because of a fault of the kernel (seen on Linux 6.18): it marks the
+ * header of a mapping record as holding a build id for the listener that asked, and leaves the mark
+ * in the records of other listeners. It makes perf 6.1, recording one process, fail an assertion.
  */
 void perf_attr_tracking(struct perf_event_attr *attr)
 {
@@ -39,7 +39,7 @@ void perf_attr_tracking(struct perf_event_attr *attr)
 		.size = sizeof(*attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED, /* struct cpu_watch asks for it */
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED, /* struct cpu_watch reads it */
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
 		.mmap = 1,
 		.mmap2 = 1,
@@ -49,7 +49,7 @@ void perf_attr_tracking(struct perf_event_attr *attr)
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1, /* at half of the ring; else it is polled */
+		.watermark = 1, /* wakes at half of the ring */
 	};
 }
 
@@ -61,7 +61,7 @@ void perf_attr_sampling(struct perf_event_attr *attr, enum backend_event event, 
 		.size = sizeof(*attr),
 		.type = is_clock ? PERF_TYPE_SOFTWARE : PERF_TYPE_HARDWARE,
 		.config = is_clock ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_HW_CPU_CYCLES,
-		/* perf_attr_tracking() has the same, so that one reader fits records of both. */
+		/* This is as in perf_attr_tracking(), so that one reader fits records of both. */
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
 		.sample_id_all = 1,
 		.use_clockid = 1,
@@ -216,8 +216,8 @@ static void take_record_text(struct bytes *in, struct event *e)
 		in->failed = true;
 }
 
-/* The mark of a build id is to be ignored: it may be that of another listener, and our records hold
- * none. */
+/* Reads a mapping record. The header's mark of a build id is ignored: it may be there for another
+ * listener, and these records hold none. */
 static void read_mmap(struct bytes *in, struct event *e, uint32_t type)
 {
 	uint64_t len;
@@ -264,7 +264,7 @@ static void read_ring_sample(const struct perf_ring *r, struct bytes *in, struct
 		if (pc == (uint64_t)PERF_CONTEXT_USER) {
 			part = &e->sample.user_count;
 		} else if (pc >= (uint64_t)PERF_CONTEXT_MAX) {
-			/* The user part comes last; the kernel's would get mixed with it. */
+			/* The user part comes last, so a kernel part after it is dropped. */
 			part = r->has_kernel && pc == (uint64_t)PERF_CONTEXT_KERNEL &&
 					       !e->sample.user_count
 				       ? &e->sample.kernel_count
@@ -352,8 +352,8 @@ static void read_record(struct perf_ring *r, const struct perf_event_header *hea
 		counts->lost++;
 }
 
-/* Tells of a full ring now: the kernel reports the loss only with the first record that fits again,
- * after these samples are placed. */
+/* Adds an EVENT_LOST for a full ring now, because the kernel reports the loss only with the first
+ * record that fits again, after these samples are placed. */
 static void add_full(const struct perf_ring *r, struct events *events)
 {
 	struct event e = {.kind = EVENT_LOST, .time_ns = r->last_ns};
@@ -366,7 +366,7 @@ void perf_ring_drain(struct perf_ring *r, struct events *events, struct perf_cou
 {
 	struct perf_event_mmap_page *page = r->base;
 	const uint8_t *data = (const uint8_t *)r->base + r->page_len;
-	/* perf_event_open(2): what is before data_head may be read after reading data_head. */
+	/* perf_event_open(2): records before data_head are valid once data_head was read. */
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = page->data_tail;
 	const bool is_full = r->data_len - (head - tail) < r->data_len / FULL_PART;
@@ -379,7 +379,7 @@ void perf_ring_drain(struct perf_ring *r, struct events *events, struct perf_cou
 		/* Records are multiples of 8, so a header never wraps. */
 		memcpy(&h, p, sizeof(h));
 		if (h.size < sizeof(h) || h.size > head - tail)
-			break; /* not ours to repair: skip all there is */
+			break; /* the ring is invalid: skip all that is in it */
 		if (h.size > r->data_len - at) {
 			first = r->data_len - at;
 			memcpy(r->record, p, first);

@@ -76,7 +76,7 @@ static uint64_t process_cpu_ns(void)
 
 /* --- the worker ------------------------------------------------------------------------------ */
 
-/* Whether a request is for a mapped file; the others are for a perf map. */
+/* Returns whether a request is for a mapped file; the others are for a perf map. */
 static bool is_of_mapped_file(const struct file_request *req)
 {
 	return req->kind == FILE_REQUEST_ID || req->kind == FILE_REQUEST_SEGMENTS ||
@@ -224,7 +224,7 @@ static void end_worker(struct helper *h, pid_t pid)
 	h->stuck_count++;
 }
 
-/* Reads an answer: 0, -ETIMEDOUT, or -EIO: it is incomplete. */
+/* Reads an answer. Returns 0, -ETIMEDOUT, or -EIO when it is incomplete. */
 static int read_answer(int fd, struct answer *ret)
 {
 	const uint64_t until_ns = io_mono_ns() + LIMIT_FILE_MS * UINT64_C(1000000);
@@ -274,8 +274,8 @@ static void ask_file_worker(struct helper *h, struct file_request *req, struct a
 	close(pipe_fds[0]);
 }
 
-/* Whether the kernel knows, without asking a file system, that a process has no map. This takes
- * microseconds and cannot hang, and most processes never write a map. */
+/* Returns whether the kernel knows, without asking a file system, that a process has no map. This
+ * takes microseconds and cannot hang, and most processes never write a map. */
 static bool is_absent(const struct helper *h, const struct file_request *req)
 {
 	_cleanup_(closep) int dir_fd = -1;
@@ -340,7 +340,7 @@ static bool is_request(const struct file_request *req, size_t len)
 		 len == offsetof(struct file_request, pcs) + 8 * req->pc_count));
 }
 
-/* Waits for a request, while processes end whose maps are kept. */
+/* Waits for a request, and meanwhile handles the ends of processes whose maps are kept. */
 static void wait_for_request(struct helper *h)
 {
 	struct pollfd fds[1 + LIMIT_PERF_MAPS_KEPT];

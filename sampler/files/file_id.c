@@ -13,7 +13,7 @@
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-/* Takes fd, of O_PATH. The same file for reading, or -errno. */
+/* Takes fd, an O_PATH descriptor. Returns one of the same file for reading, or -errno. */
 static int open_found(int fd, const struct file_key *key, bool same_dev)
 {
 	struct stat st;

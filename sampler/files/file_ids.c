@@ -108,7 +108,7 @@ static int send_request(struct file_ids *f, struct file_request *req, size_t len
 	return (int)slot;
 }
 
-/* Sends a request with a path; returns its slot, -1: it cannot be asked. */
+/* Sends a request with a path and returns its slot, or -1 when it was not sent. */
 static int send_path(struct file_ids *f, struct module *m, uint32_t pid,
 		     enum file_request_kind kind)
 {
@@ -206,7 +206,8 @@ bool file_ids_want(struct file_ids *f, struct module *m, uint32_t pid, uint64_t 
 	return false;
 }
 
-/* Another file may have taken the path of one whose id is known. */
+/* Takes the id and the segments from a reply. Segments are ignored when another file has taken the
+ * path of one whose id is known. */
 static void take_file(struct file_ids *f, struct module *m, bool of_segments,
 		      const struct file_reply *reply, uint64_t now_ns)
 {

@@ -12,7 +12,8 @@
 #define RESOLVE_CACHED 0x20 /* Linux 5.12; an older kernel says -EINVAL */
 #endif
 
-/* glibc has no wrapper. O_PATH: nothing is opened yet that could wait or notice. */
+/* glibc has no wrapper for openat2(2). With O_PATH no file is opened yet that could wait or notice.
+ */
 int file_find_below(int dir_fd, const char *path, int flags)
 {
 	struct open_how how = {

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_FILE_OPEN_H
 #define RAWSTACK_FILE_OPEN_H
 /*
- * Files of other processes, opened so that nothing waits and no device notices: found with O_PATH
- * below a root that no link leads out of, looked at, and only then opened. For the helper process
- * only; internal to it.
+ * Opens files of other processes so that nothing waits and no device notices: a file is found with
+ * O_PATH below a root that no link leaves, checked, and only then opened. Only the helper process
+ * uses this.
  */
 #include "base.h"
 
@@ -16,10 +16,11 @@ enum file_open_flag {
 /* Finds a file below root; returns a descriptor of O_PATH, or -errno. */
 int file_find_in_root(const char *root, const char *path, int flags);
 
-/* The same below a directory that is open. */
+/* Does the same below an open directory. */
 int file_find_below(int dir_fd, const char *path, int flags);
 
-/* Takes fd, of O_PATH and of a regular file: the same file for reading, or -errno. */
+/* Takes fd, an O_PATH descriptor. Returns one of the same file for reading, or -errno: -EINVAL when
+ * it is no regular file. */
 int file_reopen(int fd);
 
 #endif

@@ -4,13 +4,14 @@
 
 #include <string.h>
 
-/* Named ranges kept of one process. */
+/* Most named ranges that are kept of one process. */
 #define LIMIT_JIT_RANGES LIMIT(4096)
 
 #define KEEP_NS    UINT64_C(10000000000)
 #define MISS_NS    UINT64_C(1000000000) /* not in the map yet: JITs write it late */
-/* There is no map, or none that may be read. One may be written at any time, and is to name what
- * follows within two seconds: with what a round takes to ask and another to hear. */
+/* A map that is missing or may not be read is asked for again after this time. A map that is
+ * written meanwhile is to name code within two seconds, and the request and the reply take a round
+ * each. */
 #define NO_FILE_NS UINT64_C(500000000)
 
 struct jit_range {

@@ -25,7 +25,8 @@ void modules_done(struct modules *ms)
 	ms->count = ms->len = 0;
 }
 
-/* FNV-1a; a bucket that is hit on purpose is as long as one process may have mappings. */
+/* FNV-1a suffices: a bucket that is filled on purpose grows as long as one process may have
+ * mappings. */
 static uint32_t hash_of(const struct build_id *id, const char *path, size_t len)
 {
 	uint32_t h = 2166136261u;
@@ -59,8 +60,8 @@ enum module_kind module_kind_of(const char *path, size_t len)
 	return MODULE_FILE;
 }
 
-/* Modules are compared by the id they began with: the next mapping of the file comes without the id
- * found later. */
+/* Compares modules by the id that they began with, because the next mapping of a file comes without
+ * the id that was found later. */
 static bool is_same(const struct module *m, const struct build_id *id, const struct file_key *file)
 {
 	if (id->len)
@@ -139,7 +140,7 @@ void module_set_id(struct module *m, const struct build_id *id)
 	m->id_state = MODULE_ID_KNOWN;
 	m->is_id_found = true;
 	m->found_ns = m->owner->now_ns;
-	m->spool_segment = 0; /* there it stands without */
+	m->spool_segment = 0; /* the spool has it without this id */
 }
 
 struct module *module_ref(struct module *m)

@@ -10,11 +10,11 @@
 #include "limits.h"
 #include "number.h"
 
-/* A perf map: those of large JITs reach some 50 MB. */
+/* Most bytes that are read of a perf map: those of large JITs reach some 50 MB. */
 #define LIMIT_PERF_MAP_LEN (128 * MIB)
 
 enum {
-	READ_LEN = 64 << 10, /* a line is shorter, or is passed over */
+	READ_LEN = 64 << 10, /* a longer line is passed over */
 };
 
 /* Returns the index of the first pc that is not below `at`. */
@@ -34,9 +34,9 @@ static size_t first_pc(const uint64_t *pcs, size_t count, uint64_t at)
 }
 
 /*
- * Code at start to `end` is another one than earlier lines say: what they told of the places
- * `first` to `last` is over, and around these they hold up to there only. No two rows overlap but
- * those of one line, so where a row does not reach, none of those before it does.
+ * Cuts the rows of earlier lines at new code from `start` to `end`: rows before `first` end at
+ * `start`, rows from `last` on begin at `end`; the caller replaces those between. Rows of different
+ * lines do not overlap, so each loop stops at the first row that does not reach the new code.
  */
 static void cut_rows(struct perf_map_row *rows, size_t count, size_t first, size_t last,
 		     uint64_t start, uint64_t end)
@@ -57,7 +57,7 @@ static bool take_map_number(const char **at, uint64_t *ret)
 	return number_take(at, 16, ret);
 }
 
-/* "<hex> <hex> <name>" */
+/* Takes a line "<start> <length> <name>", with both numbers in hex. */
 static void take_map_line(const char *line, const uint64_t *pcs, size_t count,
 			  struct perf_map_row *rows)
 {

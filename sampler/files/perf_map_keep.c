@@ -56,7 +56,7 @@ const struct perf_map_kept *perf_map_keep_find(const struct perf_map_keep *k, ui
 	return find_kept_map((struct perf_map_keep *)(uintptr_t)k, image);
 }
 
-/* Makes room for one more by dropping the one used longest ago. */
+/* Returns a new row. A full table drops the row that was used longest ago. */
 static struct perf_map_kept *new_row(struct perf_map_keep *k)
 {
 	size_t oldest = 0;
@@ -85,7 +85,8 @@ void perf_map_keep_add(struct perf_map_keep *k, uint64_t image, uint32_t tid, ui
 	found.pid_fd = known ? known->pid_fd : open_process_fd(found.place.pid);
 	if (found.pid_fd < 0)
 		return;
-	/* What is found by a number is of the process as long as that has not ended behind it. */
+	/* What is found by a tid is of this process if it has not ended meanwhile, which is checked
+	 * below. */
 	found.dir_fd = perf_map_place_dir(tid, true);
 	if (found.dir_fd < 0 && known) {
 		found.dir_fd = known->dir_fd;
@@ -134,8 +135,8 @@ size_t perf_map_keep_wait(const struct perf_map_keep *k, struct pollfd *ret, int
 	return k->count;
 }
 
-/* Whether there is anything to keep. A map that only its file system could find is looked for by
- * the worker. */
+/* Takes the map of a process that ended. Returns whether there is anything to keep: a map that only
+ * its file system can find is left to the worker. */
 static bool take_map(struct perf_map_kept *m, uint64_t now_ns)
 {
 	m->place.end = seconds_of(CLOCK_REALTIME);

@@ -2,14 +2,14 @@
 #ifndef RAWSTACK_PERF_MAP_KEEP_H
 #define RAWSTACK_PERF_MAP_KEEP_H
 /*
- * Perf maps that are written when their process ends: of processes that have code without a name,
- * the directory in which the map would be stays open, for below the root of one that ended nothing
- * can be found; at its end the map itself takes its place, before anybody removes it. In the helper
- * process; its workers inherit the descriptors. One thread.
+ * Keeps perf maps that are written when their process ends. For a process that has code without a
+ * name, the directory of its map is held open, because nothing can be found below the root of a
+ * process that ended. When the process ends, the map itself is held instead, before anybody removes
+ * it. This runs in the helper process, whose workers inherit the descriptors. One thread uses it.
  *
- * A descriptor of O_PATH holds a mount; so a directory is held while its process lives, a map for
- * PERF_MAP_KEEP_NS behind that, and of more than LIMIT_PERF_MAPS_KEPT processes those that were
- * asked for last.
+ * An O_PATH descriptor holds a mount. So a directory is held only while its process lives, a map
+ * for PERF_MAP_KEEP_NS after that, and of more than LIMIT_PERF_MAPS_KEPT processes only those that
+ * were asked for last.
  */
 #include <poll.h>
 
@@ -20,7 +20,7 @@
 
 struct perf_map_kept {
 	uint64_t image;   /* the capturer's number of the process and its program */
-	uint64_t used_ns; /* asked for the last time, or ended */
+	uint64_t used_ns; /* when it was last asked for, or ended */
 	struct perf_map_place place;
 	int pid_fd; /* -1: it ended */
 	int dir_fd; /* -1: none */
@@ -33,33 +33,32 @@ struct perf_map_keep {
 };
 
 /*
- * Keeps the place of the process that a thread is of, or looks again where it is. It must be the
- * one that had a sample at seen_ns (CLOCK_MONOTONIC), not one that has its pid since. Asks no file
- * system; what cannot be kept is not.
+ * Keeps the place of the map of a thread's process, or finds a kept one anew. The process must be
+ * the one that had a sample at seen_ns (CLOCK_MONOTONIC), not one that took its pid since. Asks no
+ * file system, and leaves out what cannot be kept.
  */
 void perf_map_keep_add(struct perf_map_keep *k, uint64_t image, uint32_t tid, uint64_t seen_ns,
 		       uint64_t now_ns);
 
-/* NULL: it is not kept. Valid until the next call. */
+/* Returns what is kept for an image, valid until the next call, or NULL. */
 const struct perf_map_kept *perf_map_keep_find(const struct perf_map_keep *k, uint64_t image);
 
-/* Whether its process has ended. */
+/* Returns whether its process has ended. */
 static inline bool perf_map_kept_ended(const struct perf_map_kept *m)
 {
 	return m->pid_fd < 0;
 }
 
-/* For the worker: the map for reading, or -errno. -EBUSY: there is none yet, and the process lives.
- */
+/* Opens the map for reading; the worker calls it. Returns a descriptor, or -errno: -EBUSY when
+ * there is no map yet and the process lives. */
 int perf_map_kept_open(const struct perf_map_kept *m);
 
-/* What to wait for: fills ret, LIMIT_PERF_MAPS_KEPT at most, and returns how many; *ret_ms is how
- * long at most, -1: for ever. */
+/* Fills ret with what to wait for, LIMIT_PERF_MAPS_KEPT at most, and returns how many; *ret_ms is
+ * the longest time to wait, -1: for ever. */
 size_t perf_map_keep_wait(const struct perf_map_keep *k, struct pollfd *ret, int *ret_ms,
 			  uint64_t now_ns);
 
-/* Looks which processes ended, by what was waited for, and lets go of what was kept for long
- * enough. */
+/* Handles the processes that ended, according to fds, and drops what was kept for long enough. */
 void perf_map_keep_poll(struct perf_map_keep *k, const struct pollfd *fds, size_t count,
 			uint64_t now_ns);
 

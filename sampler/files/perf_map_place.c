@@ -14,7 +14,8 @@
 
 #define DIR_PATH "/tmp"
 
-/* The last number of a line of /proc/PID/status, or the one at `index`. */
+/* Reads the number at `index` of a line of /proc/PID/status, or the last one if index is negative.
+ * Returns whether there is one. */
 static bool status_number(const char *status, const char *key, int index, uint32_t *ret)
 {
 	const char *at = strstr(status, key), *end;
@@ -35,7 +36,7 @@ static bool status_number(const char *status, const char *key, int index, uint32
 	return found;
 }
 
-/* When a process began; 0: it is not known. */
+/* Returns when a process began, or 0 when that is unknown. */
 static double start_of(uint32_t pid)
 {
 	_cleanup_(freep) uint8_t *text = NULL;
@@ -92,9 +93,9 @@ int perf_map_place_file(const struct perf_map_place *p, int dir_fd, bool is_cach
 			       FILE_OPEN_NO_LINK | (is_cached ? FILE_OPEN_CACHED : 0));
 }
 
-/* A file that was last written to before the process began is of another one that had this pid, and
- * so is one written to after it ended. Clocks that were set meanwhile make it say so wrongly at
- * worst: no name then. A second of grace: file systems round. */
+/* Returns whether a file was last written to while the process lived; otherwise it is of another
+ * process that had this pid. At worst, a clock that was set meanwhile makes this wrongly false,
+ * which costs names. A second of grace allows for file systems that round. */
 static bool is_of_its_time(const struct perf_map_place *p, const struct stat *st)
 {
 	const double written = (double)st->st_mtim.tv_sec + (double)st->st_mtim.tv_nsec / 1e9;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A file that could not be read may be so in another process: not at once, and not for ever. */
+/* A file that could not be read is tried again after this time, by way of another process. */
 #define RETRY_NS UINT64_C(30000000000)
 
 void segment_cache_init(struct segment_cache *c)

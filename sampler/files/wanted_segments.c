@@ -7,7 +7,7 @@ void wanted_segments_done(struct wanted_segments *w)
 		module_unref(w->list[--w->count].module);
 }
 
-/* Whether nothing is left to do: the segments are in the spool, or cannot be read. */
+/* Returns whether nothing is left to do: the segments are in the spool, or cannot be read. */
 static bool segments_are_settled(const struct file_ids *f, struct spool_writer *spool,
 				 const struct module *m, uint64_t now_ns)
 {

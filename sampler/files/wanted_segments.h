@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_WANTED_SEGMENTS_H
 #define RAWSTACK_WANTED_SEGMENTS_H
 /*
- * Modules that stand in the spool, and whose executable segments shall stand there too: asks the
- * helper for those that nobody has read yet, and writes what it answers. No sample waits for that:
- * in the spool they may come behind. What has no room here is asked for when its module stands in
- * the next segment of the spool. One thread.
+ * Modules that are stored in the spool, and whose executable segments are still to be stored. The
+ * helper is asked for segments that nobody has read yet. No sample waits for that, because segments
+ * may follow samples in the spool. A module for which there is no room here has its turn when it is
+ * stored in the next segment of the spool. One thread uses it.
  */
 #include "file_ids.h"
 #include "limits.h"
@@ -25,8 +25,8 @@ struct wanted_segments {
 
 void wanted_segments_done(struct wanted_segments *w); /* before modules_done() */
 
-/* The module has just been stored, as spool_module of the present segment of the spool. tid: a
- * thread that lives, of a process that has it mapped; is_program: as the program that it runs. */
+/* Takes a module that has just been stored, as spool_module of the current segment of the spool.
+ * tid is a live thread of a process that has it mapped; is_program: as the program that it runs. */
 void wanted_segments_add(struct wanted_segments *w, struct file_ids *f, struct spool_writer *spool,
 			 struct module *m, uint32_t tid, bool is_program, uint64_t now_ns);
 
@@ -34,7 +34,7 @@ void wanted_segments_add(struct wanted_segments *w, struct file_ids *f, struct s
 void wanted_segments_poll(struct wanted_segments *w, struct file_ids *f, struct spool_writer *spool,
 			  uint64_t now_ns);
 
-/* Whether an answer is under way. */
+/* Returns whether an answer is under way. */
 bool wanted_segments_are_asked(const struct wanted_segments *w);
 
 #endif

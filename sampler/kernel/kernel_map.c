@@ -9,19 +9,19 @@
 #include "limits.h"
 #include "number.h"
 
-/* Symbols of BPF programs and modules in /proc/kallsyms that are kept. */
+/* Most symbols of BPF programs and modules that are kept of /proc/kallsyms. */
 #define LIMIT_HOST_SYMBOLS LIMIT(262144)
 
 #define KALLSYMS "/proc/kallsyms"
 
-/* Reading takes some 50 ms of CPU. */
+/* Symbols are not read again sooner, because that takes some 50 ms of CPU. */
 #define REREAD_NS UINT64_C(30000000000)
 
 enum {
 	NAME_MAX_LEN = 96,
 	READ_LEN = 64 << 10,
-	/* The largest program, and the largest function of a module. Behind the last symbol of a
-	 * region nothing says where it ends. */
+	/* A symbol reaches no further than this, the size of the largest program or function of a
+	 * module: nothing says where the last symbol of a region ends. */
 	SYMBOL_REACH = 1 << 20,
 };
 
@@ -38,7 +38,7 @@ static int compare_kernel_symbols(const void *a, const void *b)
 	return (x->pc > y->pc) - (x->pc < y->pc);
 }
 
-/* "<hex> <type> <name>[ <tab>[<owner>]]" */
+/* Reads a line "<hex> <type> <name>[ <tab>[<owner>]]". */
 static void read_symbol_line(struct kernel_map *k, char *line)
 {
 	const char *tab = strchr(line, '\t');
@@ -47,7 +47,7 @@ static void read_symbol_line(struct kernel_map *k, char *line)
 	struct kernel_symbol *s;
 	uint64_t pc;
 
-	/* Two of a hundred thousand lines without an owner matter. */
+	/* Only two of a hundred thousand lines without an owner matter. */
 	if (!tab && !strstr(line, " _text\n") && !strstr(line, " _etext\n"))
 		return;
 	if (!number_take(&at, 16, &pc))
@@ -136,8 +136,8 @@ static const struct kernel_symbol *find_symbol(const struct kernel_map *k, uint6
 	return low && pc - k->symbols[low - 1].pc < SYMBOL_REACH ? &k->symbols[low - 1] : NULL;
 }
 
-/* Whether to read what is outside the text: at once, and then less and less often as long as that
- * does not help. */
+/* Returns whether to read the symbols outside the text: at once the first time, then less and less
+ * often as long as that does not help. */
 static bool must_read(const struct kernel_map *k, uint64_t now_ns)
 {
 	return k->text && (!k->read_ns || now_ns - k->read_ns > k->reread_ns);

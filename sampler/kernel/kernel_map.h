@@ -4,7 +4,8 @@
 /*
  * The running kernel's text: its build id (/sys/kernel/notes), where it lies and what stands
  * outside it (/proc/kallsyms: BPF programs, and modules that kernel_modules.h cannot place).
- * Addresses are zero there without CAP_SYSLOG, and then no kernel address can be told. One thread.
+ * Addresses are zero there without CAP_SYSLOG, and then no kernel address can be placed. One thread
+ * uses it.
  */
 #include "build_id.h"
 #include "err.h"
@@ -36,16 +37,16 @@ struct kernel_map {
 };
 
 /*
- * text and etext are where the symbols _text and _etext lie; 0: find them in kallsyms, which
- * otherwise is read when something outside the text is met. What cannot be read leaves *ret with
- * less; the message says what. 0, or negative with a *ret that works all the same.
+ * text and etext are the addresses of the symbols _text and _etext; 0: they are read from kallsyms,
+ * which otherwise is read when an address outside the text is met. Returns 0, or negative when
+ * something cannot be read, which err names; *ret then works with what there is.
  */
 int kernel_map_init(struct kernel_map *ret, uint64_t text, uint64_t etext, uint64_t now_ns,
 		    struct err *err);
 void kernel_map_done(struct kernel_map *k);
 
-/* Reads kallsyms when an address is not known and the last time is long ago: BPF programs come and
- * go. */
+/* Returns the place of pc. Reads kallsyms when pc is unknown and the last reading is long ago,
+ * because BPF programs come and go. */
 struct kernel_place kernel_map_find(struct kernel_map *k, uint64_t pc, uint64_t now_ns);
 
 #endif

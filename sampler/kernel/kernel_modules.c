@@ -51,7 +51,7 @@ static int compare_sections(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Reads "0x<hex>"; 0: there is no number. */
+/* Returns the number in "0x<hex>", or 0 when there is none. */
 static uint64_t read_proc_address(const char *text)
 {
 	uint64_t address = 0;
@@ -60,8 +60,8 @@ static uint64_t read_proc_address(const char *text)
 	return number_take(&text, 16, &address) ? address : 0;
 }
 
-/* "<name> <size> <uses> <used by> <state> 0x<address>[ (<taints>)]", proc_modules(5); zeros without
- * CAP_SYSLOG. */
+/* Reads a line "<name> <size> <uses> <used by> <state> 0x<address>[ (<taints>)]", proc_modules(5).
+ * Addresses are zero without CAP_SYSLOG. */
 static void read_module_line(struct kernel_modules *m, char *line)
 {
 	char *rest = NULL, *name = strtok_r(line, " ", &rest), *size = strtok_r(NULL, " ", &rest);

@@ -7,12 +7,12 @@
 #include "file_ids.h"
 #include "late_jit.h"
 
-#define AGAIN_NS UINT64_C(1000000000)  /* the helper may read no more now */
-#define BUSY_NS  UINT64_C(10000000000) /* threads of the process live on */
+#define AGAIN_NS UINT64_C(1000000000)  /* pause if the helper may read no more now */
+#define BUSY_NS  UINT64_C(10000000000) /* pause if threads of the process live on */
 
 enum {
-	ASKED_MAX = 16, /* requests under way */
-	AGAIN_MAX = 20, /* times */
+	ASKED_MAX = 16, /* most requests under way */
+	AGAIN_MAX = 20, /* most pauses of AGAIN_NS in a turn */
 };
 
 /* --- places ---------------------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ void late_names_done(struct late_names *l)
 		drop_program(l, l->count - 1);
 }
 
-/* Makes room for one more program; false: all others are being asked for. */
+/* Makes room for one more program. Returns false if all the others have requests under way. */
 static bool make_program_room(struct late_names *l)
 {
 	size_t oldest = l->count;
@@ -112,7 +112,8 @@ static void begin_turn(struct late_jit *t)
 		qsort(t->asked, t->asked_count, sizeof(*t->asked), compare_places);
 }
 
-/* Places that have a name now are not asked for again when the program ends. */
+/* Ends a turn. Keeps only the places without a name, so that the others are not asked for again
+ * when the program ends. */
 static void end_turn(struct late_names *l, struct late_jit *t)
 {
 	forget_places(l, t);
@@ -161,7 +162,7 @@ static void write_names(const struct jit *j, struct spool_writer *spool)
 	spool_writer_late(spool, &scope, names, count);
 }
 
-/* Takes an answer; false: no more questions. */
+/* Takes an answer. Returns false if the turn has no more requests. */
 static bool handle_answer(struct late_names *l, struct jit *j, struct spool_writer *spool,
 			  uint64_t now_ns)
 {
@@ -189,7 +190,7 @@ static bool handle_answer(struct late_names *l, struct jit *j, struct spool_writ
 	return t->at < t->asked_count;
 }
 
-/* False: the program is dropped. */
+/* Takes the answer of a program and asks for more. Returns false if the caller is to drop it. */
 static bool poll_program(struct late_names *l, struct jit *j, struct file_ids *ids,
 			 struct spool_writer *spool, uint64_t now_ns)
 {

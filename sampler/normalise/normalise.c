@@ -7,8 +7,8 @@
 #include "normalise_priv.h"
 #include "perf_ring.h"
 
-/* How long a sample waits for what the helper reads. The answer comes within two polls, unless the
- * machine is so busy that the helper does not run. */
+/* How long a sample waits for the helper. The answer comes within two polls, unless the machine is
+ * so busy that the helper does not run. */
 #define PENDING_SAMPLE_NS UINT64_C(2000000000)
 
 void normalise_init(struct normaliser *n, struct spool_writer *spool,
@@ -37,7 +37,7 @@ void normalise_done(struct normaliser *n)
 
 /* --- samples --------------------------------------------------------------------------------- */
 
-/* Marks a thread that is no target, where a row of threads is expected. */
+/* Stands for a thread that is not to be sampled, in place of an index of threads. */
 #define THREAD_FILTERED (INTERN_FULL - 1)
 
 static const char *comm_of_event(const struct event *e, const struct proc *p)
@@ -45,7 +45,7 @@ static const char *comm_of_event(const struct event *e, const struct proc *p)
 	return e->sample.comm[0] || !p ? e->sample.comm : p->comm;
 }
 
-/* Stores its cgroup, and the container and the service that follow from it. */
+/* Stores the thread's cgroup, the container and the service that follow from it, and the labels. */
 static void put_origin(struct normaliser *n, struct spool_thread *t, const struct proc *p,
 		       const struct event *e)
 {
@@ -93,7 +93,8 @@ static uint32_t put_thread(struct normaliser *n, const struct proc *p, const str
 	return spool_writer_thread(n->spool, &t);
 }
 
-/* Fills the context of cached results; false: the process may change without notice. */
+/* Fills the context of cached results. Returns false if nothing may be cached, because not all is
+ * known of the process. */
 static bool get_context(const struct normaliser *n, const struct event *e, const struct proc *p,
 			struct sample_context *ret)
 {
@@ -168,7 +169,7 @@ static void write_event_sample(struct normaliser *n, const struct event *e, cons
 	write_to_spool(n, e, thread, stack);
 }
 
-/* Writes a sample whose stack was placed before; false: it was not. */
+/* Writes a sample whose stack was placed before. Returns false if it was not. */
 static bool write_known(struct normaliser *n, const struct event *e,
 			const struct sample_context *ctx, uint32_t thread)
 {
@@ -187,7 +188,8 @@ static bool write_known(struct normaliser *n, const struct event *e,
 	return true;
 }
 
-/* Writes a sample that repeats the one before it in all but its stack; false: something changed. */
+/* Writes a sample that repeats the one before it in all but its stack. Returns false if something
+ * else has changed, or the stack is new. */
 static bool write_run(struct normaliser *n, const struct event *e)
 {
 	struct thread_run *run = sample_cache_run(&n->cache, e);
@@ -209,19 +211,20 @@ static bool write_again(struct normaliser *n, const struct event *e, const struc
 	if (!get_context(n, e, p, &ctx))
 		return false;
 	thread = thread_of_event(n, p, e, &ctx);
-	/* Such a thread is not cached when its process ended, because each sample keeps that alive,
-	 * or when its name is that of the process. */
+	/* The thread is not cached if its process ended, because each sample must keep that process
+	 * in the table, or if it has no name of its own. */
 	if (thread != LOCATION_NO_INDEX && e->sample.comm[0] && !(p && p->exit_ns))
 		*run = (struct thread_run){e, ctx, n->procs.changes, thread};
 	return write_known(n, e, &ctx, thread);
 }
 
-/* Whether something may still come: the id of a file, names of code made at run time. When a sample
- * is_new, the kernel may tell more with the next one. */
+/* Asks the helper for what the sample lacks, and returns whether it may still come: the id of a
+ * file, or names of code made at run time. If the sample is_new, it waits for every id, because the
+ * kernel may tell it with the next sample. */
 static bool must_wait(struct normaliser *n, const struct event *e, struct proc *p, bool is_new)
 {
 	const uint64_t *pcs = (const uint64_t *)e->data + e->sample.kernel_count;
-	/* A first thread that ended has no memory and no root any more. */
+	/* A first thread that ended has no memory and no root any more, so this thread is read. */
 	const uint32_t tid = p && p->exit_ns ? e->tid : e->pid;
 	bool is_cut, wait = false;
 	uint16_t count;
@@ -266,7 +269,7 @@ static void on_sample(struct normaliser *n, const struct event *e)
 		write_event_sample(n, e, p);
 }
 
-/* Answers come first, so that a sample of this poll can ask for what is still missing. */
+/* Takes answers first, so that a sample of this poll asks only for what is still missing. */
 void normalise_begin(struct normaliser *n, uint64_t now_ns)
 {
 	procs_begin(&n->procs, now_ns);

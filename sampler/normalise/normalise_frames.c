@@ -4,7 +4,7 @@
 #include <asm/unistd.h>
 #include <string.h>
 
-/* Stores a location and returns its index; LOCATION_NO_INDEX: no room. */
+/* Stores a location and returns its index, or LOCATION_NO_INDEX if there is no room. */
 static uint32_t put_frame_location(struct normaliser *n, struct stack *s, const struct location *l)
 {
 	if (s->count >= ARRAY_LEN(s->frames))
@@ -39,7 +39,7 @@ static void put_unresolved(struct normaliser *n, struct stack *s, uint64_t pc,
 
 /* --- the kernel part ------------------------------------------------------------------------- */
 
-/* The version of the kernel's text, which never moves, among the versions of mappings. */
+/* The version of mappings that stands for the kernel's text, which never moves. */
 #define KERNEL_MAPS UINT64_MAX
 
 static void put_kernel_frame(struct normaliser *n, struct stack *s, uint64_t pc,
@@ -133,7 +133,7 @@ static uint32_t module_row(struct normaliser *n, struct module *m, const struct 
 	row.path = spool_writer_string(n->spool, m->path, m->path_len);
 	m->spool_module = spool_writer_module(n->spool, &row);
 	m->spool_segment = n->cache.segment;
-	/* A first thread that ended has no root any more. */
+	/* A first thread that ended has no root any more, so this thread's is used. */
 	wanted_segments_add(&n->wanted, &n->ids, n->spool, m, p->exit_ns ? e->tid : e->pid,
 			    procs_is_program(p, m), e->time_ns);
 	return m->spool_module;
@@ -199,7 +199,7 @@ static void put_mapped(struct normaliser *n, struct stack *s, const struct proc 
 	}
 	l.module = module_row(n, m->module, p, e);
 	if (!m->module->id.len) {
-		/* The module keeps the path, which shows what file lacks an id. */
+		/* The module keeps the path, which shows which file lacks an id. */
 		n->unresolved++;
 		n->unreadable++;
 		put_unresolved(n, s, pc, mode, UNRESOLVED_NO_ID, l.module);
@@ -212,7 +212,7 @@ static void put_mapped(struct normaliser *n, struct stack *s, const struct proc 
 static void put_user_frame(struct normaliser *n, struct stack *s, const struct proc *p,
 			   const struct event *e, uint64_t pc, enum location_mode mode)
 {
-	/* Once /proc was read, what lies at an address may depend on the time of the sample. */
+	/* After /proc was read, the mapping at an address may depend on the sample's time. */
 	const bool is_lasting = p && !p->read_ns;
 	struct placed_frame *known =
 		is_lasting ? sample_cache_frame(&n->cache, p->maps->version, pc, mode) : NULL;

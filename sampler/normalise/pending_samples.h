@@ -2,21 +2,21 @@
 #ifndef RAWSTACK_PENDING_SAMPLES_H
 #define RAWSTACK_PENDING_SAMPLES_H
 /*
- * Samples that wait for the id of a file, each with a copy of its process. They are in order of
- * arrival, at most LIMIT_PENDING_SAMPLES. One thread.
+ * Lists the samples that wait for the id of a file, in order of arrival, each with a copy of its
+ * process. A list is for one thread.
  */
 #include "limits.h"
 #include "procs.h"
 
-/* Samples that wait for the id of a file: each takes 2 KiB at most. */
+/* Most samples that wait; each takes 2 KiB at most. */
 #define LIMIT_PENDING_SAMPLES LIMIT(2048)
 
 struct pending_sample {
 	struct pending_sample *next;
-	uint64_t until_ns;   /* then it is written as it is */
-	struct event sample; /* data: pcs */
+	uint64_t until_ns;   /* when it is written even without the id */
+	struct event sample; /* its data are pcs[] */
 	bool has_proc;
-	struct proc proc; /* with references of its own to maps and exe; nothing else holds it */
+	struct proc proc; /* a copy with references of its own to maps, exe and jit */
 	uint64_t pcs[];
 };
 
@@ -28,11 +28,12 @@ struct pending_samples {
 void pending_samples_init(struct pending_samples *l);
 void pending_samples_done(struct pending_samples *l);
 
-/* Copies the sample; p may be NULL. False above LIMIT_PENDING_SAMPLES or without memory. */
+/* Adds a copy of the sample; p may be NULL. Returns false above LIMIT_PENDING_SAMPLES or if memory
+ * is short. */
 bool pending_samples_add(struct pending_samples *l, const struct event *sample,
 			 const struct proc *p, uint64_t until_ns);
 
-/* Takes the sample at *at out of the list and frees it; *at is then the one behind. */
+/* Takes the sample at *at out of the list and frees it; *at is then the next one. */
 void pending_samples_remove(struct pending_samples *l, struct pending_sample **at);
 
 #endif

@@ -46,7 +46,7 @@ struct placed_frame *sample_cache_frame(struct sample_cache *c, uint64_t maps_ve
 	return f;
 }
 
-/* Ids are hashes with a random seed, so nobody can force collisions. */
+/* Returns a stack's slot. Ids are hashes with a random seed, so nobody can force collisions. */
 static struct placed_stack_row *placed_stack_slot(const struct sample_cache *c, uint64_t stack_id,
 						  uint64_t maps_version)
 {
@@ -65,7 +65,8 @@ static bool is_stack_key(const struct placed_stack_key *k, const struct event *e
 	       k->kernel_count == e->sample.kernel_count && k->user_count == e->sample.user_count;
 }
 
-/* The table starts small: after each wait its cache lines and TLB entries are gone. */
+/* Doubles the table. It starts small, because its cache lines and TLB entries are gone after each
+ * wait. */
 static void grow_placed_stacks(struct sample_cache *c)
 {
 	struct placed_stack_row *old = c->stacks, *rows = NULL;

@@ -2,9 +2,10 @@
 #ifndef RAWSTACK_SAMPLE_CACHE_H
 #define RAWSTACK_SAMPLE_CACHE_H
 /*
- * Where frames, stacks and threads went that were placed before: a busy program shows the same ones
- * again and again, and placing forty frames costs more than comparing them. All of it is indexes of
- * one spool segment, so it is emptied when another begins. Bounded. One thread.
+ * Remembers the indexes in the spool of frames, stacks and threads, because a busy program shows
+ * the same ones again and again, and placing forty frames costs more than comparing them. Indexes
+ * belong to one spool segment, so the cache is emptied when another one begins. It has a fixed
+ * limit. A cache is for one thread.
  *
  *	table	key						value
  *	runs	the CPU, and that the event repeats its thread	context and thread
@@ -17,7 +18,7 @@
 #include "limits.h"
 #include "location.h"
 
-/* Threads whose place in the spool is remembered: those of a busy minute. */
+/* Most threads whose index is remembered: those of a busy minute. */
 #define LIMIT_STORED_THREADS LIMIT(4096)
 
 /* A frame in a file or in the kernel's text. */
@@ -27,14 +28,14 @@ struct placed_frame {
 };
 
 struct placed_stack {
-	uint32_t stack; /* of the segment */
+	uint32_t stack; /* index in the segment */
 	uint32_t user_frames, unresolved;
 };
 
-/* Everything that places a stack, besides what the sample itself says. */
+/* Everything that decides how a stack is placed, besides the sample itself. */
 struct sample_context {
-	uint64_t maps_version;   /* of the process's mappings */
-	uint64_t kernel_version; /* of what is known of the kernel */
+	uint64_t maps_version;   /* version of the process's mappings */
+	uint64_t kernel_version; /* version of the kernel map */
 	uint64_t in_exec;
 };
 
@@ -48,7 +49,7 @@ struct placed_stack_key {
 	uint64_t stack_id;
 };
 
-/* One cache line, because each sample waits for it. */
+/* A row is one cache line, because each sample waits for it. */
 struct placed_stack_row {
 	struct placed_stack_key key;
 	struct placed_stack stack;
@@ -61,12 +62,12 @@ struct stored_thread_key {
 	char comm[EVENT_COMM_LEN];
 };
 
-/* What is known of a sample and holds for those that repeat its thread (is_again of struct event).
+/* The results for a sample that hold for those that repeat its thread (is_again of struct event).
  */
 struct thread_run {
 	const struct event *of; /* only compared, never read; NULL: nothing is known */
 	struct sample_context context;
-	uint64_t changes; /* procs.changes at that time */
+	uint64_t changes; /* procs.changes when the sample was handled */
 	uint32_t thread;
 };
 
@@ -79,13 +80,13 @@ enum {
 
 struct sample_cache {
 	uint64_t segment;
-	/* Each slot of both holds the last one with its hash. */
+	/* A slot of frames[] or stacks[] holds the last entry with its hash. */
 	struct placed_frame frames[1 << PLACED_FRAME_BITS];
 	struct placed_stack_row *stacks; /* NULL: none yet */
-	unsigned int stack_bits;         /* of its length */
-	size_t stack_count;              /* stacks put there */
+	unsigned int stack_bits;         /* stacks[] has 1 << stack_bits rows */
+	size_t stack_count;              /* number of stacks added */
 	struct intern thread_keys;
-	uint32_t *threads; /* by id of the key */
+	uint32_t *threads; /* indexes of threads, by id of the key */
 	size_t threads_cap;
 	struct thread_run runs[THREAD_RUNS]; /* by the number of the CPU */
 };
@@ -93,10 +94,10 @@ struct sample_cache {
 void sample_cache_init(struct sample_cache *c);
 void sample_cache_done(struct sample_cache *c);
 
-/* Tells, before each sample, the segment it goes to. */
+/* Sets the segment that the next sample goes to; call it before each sample. */
 void sample_cache_begin(struct sample_cache *c, uint64_t segment);
 
-/* Returns the slot of a frame; location is LOCATION_NO_INDEX when it held another frame. */
+/* Returns the slot of a frame; its location is LOCATION_NO_INDEX if it held another frame. */
 struct placed_frame *sample_cache_frame(struct sample_cache *c, uint64_t maps_version, uint64_t pc,
 					uint32_t mode);
 
@@ -106,14 +107,15 @@ static inline struct thread_run *sample_cache_run(struct sample_cache *c, const 
 	return &c->runs[e->sample.cpu & (THREAD_RUNS - 1)];
 }
 
-/* NULL: not known, as every stack without an id. Borrowed until the next add. */
+/* Returns the result for a stack, which is borrowed until the next add, or NULL if it is not known,
+ * as for each stack without an id. */
 const struct placed_stack *sample_cache_stack(const struct sample_cache *c, const struct event *e,
 					      const struct sample_context *ctx);
 /* Does nothing for a stack without an id. */
 void sample_cache_add_stack(struct sample_cache *c, const struct event *e,
 			    const struct sample_context *ctx, const struct placed_stack *stack);
 
-/* INTERN_FULL: not known. */
+/* Returns the index of a thread, or INTERN_FULL if it is not known. */
 uint32_t sample_cache_thread(const struct sample_cache *c, const struct event *e,
 			     const struct sample_context *ctx);
 void sample_cache_add_thread(struct sample_cache *c, const struct event *e,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The backend with CAP_PERFMON alone: perf call chains of every process, kernel part included. What
- * the kernel does not tell this way: the number of ticks (so runs are the samples that came), the
- * system call a thread is in, its state and the start of its process. Which processes are meant is
- * told apart by name and program only.
+ * The backend that needs CAP_PERFMON alone: perf call chains of every process, with the kernel
+ * part. The kernel does not report in this way the number of ticks (so runs are the samples that
+ * came), the system call a thread is in, its state, and the start of its process. Processes can be
+ * selected by name and program only.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -30,7 +30,7 @@ enum {
 
 struct cpu {
 	int tracking_fd; /* -1: the CPU is off */
-	/* The events that tick; -1: not open. Sampling by cycles uses only the first. */
+	/* The events that tick; -1: not open. Sampling by CPU cycles uses only the first. */
 	int sampling_fds[TICK_PAIR_COUNT];
 	struct tick_pair pair;
 	struct perf_ring ring;
@@ -44,7 +44,7 @@ struct perf_all {
 	int wait_fd;
 	struct perf_counts counts;
 	struct cpu_watch watch;
-	struct ticks ticks; /* of CPUs that came up and cannot be sampled */
+	struct ticks ticks; /* counts for CPUs that came up and cannot be sampled */
 	struct ticks_seen *seen;
 	uint64_t stopped_ns; /* 0: not yet */
 	bool is_started;
@@ -106,7 +106,8 @@ static int open_sampling(struct perf_all *s, int cpu, size_t half, struct err *e
 		       : 0;
 }
 
-/* Samples go to the ring of the mapping records, and begin with perf_all_start(). */
+/* Opens the events of a CPU. Samples go to the ring of the mapping records, and begin with
+ * perf_all_start(). Returns 0, also if the CPU is off, or an error. */
 static int perf_all_open_cpu(struct perf_all *s, int cpu, struct err *err)
 {
 	struct cpu *c = &s->cpus[cpu];
@@ -265,7 +266,8 @@ static const struct cpu_watch_ops ops = {
 	.refuse = perf_all_watched_refuse,
 };
 
-/* What was mapped on a CPU until it was opened is read from /proc. */
+/* Follows CPUs that go and come. If one was opened, an EVENT_LOST makes earlier mappings be read
+ * from /proc. */
 static void watch_records(struct perf_all *s, struct events *events)
 {
 	const uint64_t now = io_mono_ns();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The backend without privilege: perf_event_open(2) on the threads of named processes of the same
- * user, user part of the stacks only. Children and threads to come are inherited. What an ordinary
- * user may do is kernel.perf_event_paranoid 2 or less.
+ * The backend that needs no privilege: perf_event_open(2) on the threads of named processes of the
+ * same user, for the user part of stacks only. Later children and threads inherit the events. An
+ * ordinary user may do this if kernel.perf_event_paranoid is 2 or less.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,8 +24,8 @@
 enum {
 	RING_PAGES = 64, /* for each CPU; halved until kernel.perf_event_mlock_kb allows it */
 	RING_PAGES_MIN = 2,
-	EVENTS_MAX = 4096, /* descriptors: threads times CPUs, and the mapping events */
-	SPREAD = 20,       /* the period is off by a part of so many, at most */
+	EVENTS_MAX = 4096, /* most descriptors, of which each thread takes two for each CPU */
+	SPREAD = 20,       /* the period is off by at most 1/SPREAD */
 };
 
 struct perf_self {
@@ -35,7 +35,7 @@ struct perf_self {
 	int *ring_fds;
 	int *fds;
 	size_t fd_count, fd_cap;
-	size_t tick_fds; /* those from here on are of ticks, which begin with perf_self_start() */
+	size_t tick_fds; /* fds[] from here on tick, beginning with perf_self_start() */
 	uint64_t period_ns;
 	struct perf_counts counts;
 };
@@ -77,7 +77,8 @@ static int perf_self_denied(struct err *err, int errnum, uint32_t pid)
 		       *advice ? "; " : "", advice);
 }
 
-/* One event of a thread on a CPU, into the ring of the CPU. */
+/* Opens one event of a thread on a CPU, whose records go to the ring of the CPU. Returns 0, also if
+ * the thread ended or the CPU is off, or an error. */
 static int add_event(struct perf_self *s, struct perf_event_attr *attr, uint32_t pid, uint32_t tid,
 		     size_t cpu, struct err *err)
 {
@@ -113,7 +114,8 @@ static int add_thread(struct perf_self *s, struct perf_event_attr *attr, uint32_
 	return rc;
 }
 
-/* Threads that start while this runs are inherited by the one that starts them. */
+/* Adds all threads of a process. Threads that start meanwhile inherit the events of the thread that
+ * starts them. */
 static int add_process(struct perf_self *s, struct perf_event_attr *attr, uint32_t pid,
 		       struct err *err)
 {
@@ -146,10 +148,10 @@ static int add_all(struct perf_self *s, struct perf_event_attr *attr, struct err
 }
 
 /*
- * A period of round length meets a program that works in a cycle of that length at the same place
- * again and again. These events go by the time of each thread, and threads may be short, so that
- * drawing periods anew (tick_pair.h) would cost too many ticks. So one is drawn for the run, which
- * is told in the spool as what a sample stands for.
+ * Returns a random period near 1/hz. A round period meets a program that works in a cycle of that
+ * length at the same place again and again. These events count the time of each thread, and threads
+ * may be short, so that drawing periods anew (tick_pair.h) would cost too many ticks. So one period
+ * is drawn for the run, and the spool has it as the time that a sample stands for.
  */
 static uint64_t draw_period(uint32_t hz)
 {
@@ -192,8 +194,8 @@ static int perf_self_open(void **ret, const struct backend_options *options, str
 	rc = add_all(s, &attr, err);
 	if (!rc && !s->fd_count)
 		rc = err_set(err, ERR_NOT_FOUND, "none of the processes is running");
-	/* They are open before capabilities are given up: kernel.perf_event_paranoid may ask for
-	 * more than sampling has later. */
+	/* The events that tick are opened now, before capabilities are given up, because
+	 * kernel.perf_event_paranoid may ask for more than sampling keeps. */
 	s->tick_fds = s->fd_count;
 	perf_attr_sampling(&attr, BACKEND_EVENT_CLOCK, s->period_ns);
 	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
@@ -238,7 +240,8 @@ static void perf_self_stop(void *self)
 		ioctl(s->fds[i], PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* The kernel tells no number of ticks: what it lost is in LOST records, mixed with mappings. */
+/* The kernel does not report the number of ticks: LOST records count lost samples together with
+ * lost mappings. */
 static void perf_self_stats(void *self, struct backend_stats *ret)
 {
 	const struct perf_self *s = self;
@@ -264,8 +267,7 @@ static uint64_t perf_self_period(const void *self)
 
 const struct backend backend_perf_self = {
 	.name = "perf-self",
-	.poll_ns =
-		200000000, /* small rings; an event of a thread that ended is readable for ever */
+	.poll_ns = 200000000, /* rings are small, and an event of an ended thread stays readable */
 	.event = perf_self_event,
 	.period = perf_self_period,
 	.open = perf_self_open,

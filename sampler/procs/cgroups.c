@@ -9,15 +9,15 @@
 
 #include "limits.h"
 
-/* Groups of processes whose paths are kept: kubernetes makes a few for each container. */
+/* Most cgroups whose paths are kept: kubernetes makes a few for each container. */
 #define LIMIT_CGROUPS LIMIT(16384)
 
-/* How often new cgroups are looked for, where the kernel does not report them. */
+/* The least time between two searches for cgroups that the kernel did not report. */
 #define RESCAN_NS UINT64_C(10000000000)
 
 enum {
 	CONTAINER_ID_LEN = 64,
-	DEPTH_MAX = 32, /* of nested directories that are looked at */
+	DEPTH_MAX = 32, /* most levels of directories that are read */
 };
 
 static struct cgroup **cgroup_slot_of(struct cgroups *c, uint64_t id)
@@ -92,7 +92,7 @@ void cgroups_add(struct cgroups *c, uint64_t id, const char *path, size_t path_l
 struct walk {
 	struct cgroups *cgroups;
 	uint64_t now_ns;
-	size_t left; /* directories that may still be looked at */
+	size_t left; /* directories that may still be read */
 	char path[LIMIT_PATH_LEN + 1];
 	size_t len;
 };
@@ -131,7 +131,8 @@ static void walk_dir(struct walk *w, int fd, int depth)
 	closedir(dir);
 }
 
-/* "... <mount point> <options> ... - cgroup2 ...", proc_pid_mountinfo(5). */
+/* Opens the mount point in the line "... <mount point> <options> ... - cgroup2 ..." of
+ * proc_pid_mountinfo(5). Returns a descriptor, or -1. */
 static int open_root(void)
 {
 	_cleanup_(freep) char *line = NULL;

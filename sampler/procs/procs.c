@@ -4,10 +4,11 @@
 #include "limits.h"
 #include "procs_priv.h"
 
-/* Samples of a process come at most this much behind its exit, and events in order of time. A
- * thread that sleeps for longer, while the first one is over, makes it known anew. */
+/* A process is kept for this time after its exit, because its samples may come that much later. A
+ * thread that sleeps for longer after the first one ended makes its process known anew. */
 #define EXIT_KEEP_NS UINT64_C(1000000000)
-/* A sweep looks at every known process, which costs more than keeping some a little longer. */
+/* Sweeps are this far apart, because one looks at every known process, which costs more than
+ * keeping some a little longer. */
 #define SWEEP_NS     UINT64_C(1000000000)
 
 void procs_init(struct procs *ps, const struct procs_source *source, const struct events *queue)
@@ -70,8 +71,8 @@ void procs_done(struct procs *ps)
 	modules_done(&ps->modules);
 }
 
-/* Notes that records of p may be missing, if those of time_ns may. Consecutive losses count as one:
- * what is seen between them may be the same by chance. */
+/* Notes that records of p may be missing, if those at time_ns may be. Consecutive losses count as
+ * one, because what is seen between them may be the same by chance. */
 static void set_lost(const struct procs *ps, struct proc *p, uint64_t time_ns)
 {
 	if (!ps->lost_until_ns || time_ns > ps->lost_until_ns)
@@ -80,12 +81,13 @@ static void set_lost(const struct procs *ps, struct proc *p, uint64_t time_ns)
 		p->lost_ns = ps->lost_ns;
 	p->lost_until_ns = ps->lost_until_ns;
 	if (p->read_ns != PROCS_UNREAD && p->read_ns >= p->lost_until_ns)
-		return; /* it was read behind this one too */
+		return; /* it was read after this loss too */
 	p->read_ns = PROCS_UNREAD;
 	p->must_scan = true;
 }
 
-/* Returns the process of that pid, a new one if there is none. */
+/* Returns the process of that pid, a new one if there is none, or NULL above LIMIT_PROCS or when
+ * out of memory. */
 static struct proc *get_proc(struct procs *ps, uint32_t pid, uint64_t now_ns)
 {
 	struct proc **at = proc_slot_of(ps, pid), *p = *at;
@@ -159,13 +161,13 @@ static void on_fork(struct procs *ps, const struct event *e)
 	parent = get_proc(ps, e->fork.parent_pid, e->time_ns);
 	if (!parent)
 		return;
-	/* The child may be gone before anybody looks. */
+	/* The parent is read now, because the child may be gone before anybody looks. */
 	if (parent->must_scan)
 		procs_scan(ps, parent, e->time_ns);
 	p->must_scan = p->lost_ns || e->time_ns < parent->read_ns || parent->must_scan ||
 		       parent->is_gone || !parent->maps->count;
 	p->is_partial = parent->is_partial;
-	p->agreed = parent->agreed; /* holds as long as readings of the child find the same */
+	p->agreed = parent->agreed; /* it holds as long as readings of the child find the same */
 	p->scan_cost_ns = parent->scan_cost_ns;
 	/* What was read of the parent after the fork does not hold for the child. */
 	if (e->time_ns >= parent->read_ns) {
@@ -196,7 +198,7 @@ static void on_comm(struct procs *ps, const struct event *e)
 	}
 }
 
-/* Whether the mapping is known already, exactly: a program may map and unmap in a loop. */
+/* Returns whether exactly this mapping is known already: a program may map and unmap in a loop. */
 static bool is_mapped(const struct proc *p, const struct event *e, const struct file_key *file)
 {
 	const struct mapping *m = mappings_find(p->maps, e->map.start);
@@ -228,7 +230,7 @@ static void on_map(struct procs *ps, const struct event *e)
 		mappings_set_younger(p->maps, row.start, row.end, row.since_ns);
 		return;
 	}
-	p->checked_ns = 0; /* what was to come then is known now */
+	p->checked_ns = 0; /* a record that deferred a new reading may be this one */
 	row.module = module_get(&ps->modules, &none, &file, e->data, e->data_len);
 	if (!row.module || !mappings_add(&p->maps, &row))
 		*(ps->source.find ? &p->is_partial : &p->must_scan) = true;
@@ -274,7 +276,7 @@ struct proc *procs_of_start(struct procs *ps, uint32_t pid, uint64_t start_ns, u
 	}
 	if (start_ns)
 		p->start_ns = start_ns;
-	/* A sample after the exit of the first thread: other threads live. */
+	/* A sample after the exit of the first thread shows that other threads live. */
 	if (p->exit_ns && now_ns > p->exit_ns)
 		procs_set_exit(ps, p, now_ns);
 	if (p->must_scan && has_memory)
@@ -328,7 +330,7 @@ const struct mapping *procs_find(const struct proc *p, uint64_t pc)
 
 	if (!m || !p->read_ns)
 		return m;
-	/* Only a hint told of this file. Its path becomes known when the process can be read. */
+	/* Only a hint told of this file, whose path becomes known when the process is read. */
 	if (!p->is_gone && !strcmp(m->module->path, MODULE_PATH_UNKNOWN))
 		return NULL;
 	/* Mappings from before the fork or the exec do not tell what this program has. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes: build ids of what they have mapped, as the kernel tells them, asked or at a tick. */
+/* Build ids of the files that processes have mapped, which the kernel tells when asked or at a
+ * tick. */
 #include <string.h>
 
 #include "procs_priv.h"
@@ -89,7 +90,7 @@ static void cache_build_id(struct procs *ps, const struct proc *p, const struct 
 	t->time_ns = time_ns;
 }
 
-/* Whether an id equals one padded with zeros to 20 bytes. */
+/* Returns whether an id equals one padded with zeros to 20 bytes. */
 static bool is_padded(const struct build_id *id, const uint8_t padded[static EVENT_ID_LEN])
 {
 	uint8_t full[EVENT_ID_LEN] = {0};
@@ -100,7 +101,8 @@ static bool is_padded(const struct build_id *id, const uint8_t padded[static EVE
 	return !memcmp(full, padded, sizeof(full));
 }
 
-/* Guesses the length: linkers write 20, 16 or 8 bytes. No file has a wrongly guessed id. */
+/* Guesses the length of an id: linkers write 20, 16 or 8 bytes. No file has a wrongly guessed id.
+ */
 static size_t padded_len(const uint8_t padded[static EVENT_ID_LEN])
 {
 	size_t len = EVENT_ID_LEN;
@@ -110,7 +112,8 @@ static size_t padded_len(const uint8_t padded[static EVENT_ID_LEN])
 	return len > 16 ? 20 : len > 8 ? 16 : 8;
 }
 
-/* Whether every known mapping in that range is of the same file at the same place. */
+/* Returns whether every known mapping in the range of `row` is of the same file at the same place.
+ */
 static bool mapping_is_alone(const struct mappings *m, const struct mapping *row)
 {
 	for (size_t i = 0; i < m->count; i++) {
@@ -159,9 +162,9 @@ static void map_hint(struct procs *ps, struct proc *p, const struct event_hint *
 }
 
 /*
- * Confirms a known file by a hint while records are missing. What is known of the place may be of
- * another time than the hint, so the hint does not name a file; but a known file with the same id
- * did lie there.
+ * Confirms a known file by a hint while records are missing. The known mapping may be of another
+ * time than the hint, so the hint does not name its file; but a known file with the same id did lie
+ * there.
  */
 static void confirm_hint(struct procs *ps, struct proc *p, const struct mapping *m,
 			 const struct event_hint *row, const struct event *e)

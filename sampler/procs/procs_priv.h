@@ -5,10 +5,10 @@
  * of their files, procs_read.c what is read from /proc. */
 #include "procs.h"
 
-#define PROCS_UNREAD UINT64_MAX /* read_ns: since records were lost */
+#define PROCS_UNREAD UINT64_MAX /* a value of read_ns: not read since records were lost */
 
-/* Returns the process that a tick at now_ns fell in, and that began at start_ns; has_memory: it is
- * no kernel thread. NULL: see procs_of_sample(). */
+/* Returns the process in which a tick at now_ns fell and which began at start_ns, or NULL as
+ * procs_of_sample() does. has_memory: it is no kernel thread. */
 struct proc *procs_of_start(struct procs *ps, uint32_t pid, uint64_t start_ns, uint64_t now_ns,
 			    bool has_memory);
 
@@ -24,26 +24,26 @@ void procs_look_again(struct procs *ps, struct proc *p, const struct event *e);
 void procs_poll_reading(struct procs *ps);
 
 /*
- * How many readings must agree, see procs.h: at first, and at most. While records are lost a
- * process is read two to ten times a second, so 8 readings take about PROCS_STEADY_NS. With 64, a
- * program that opens a library now and then has no names for some ten seconds after it.
+ * How many readings must agree (procs.h), at first and at most. While records are lost a process is
+ * read two to ten times a second, so 8 readings take about PROCS_STEADY_NS. With 64, a program that
+ * opens a library now and then has no names for some ten seconds after it.
  */
 enum {
 	PROCS_AGREED_LEAST = 8,
 	PROCS_AGREED_MOST = 64,
 };
 
-/* Whether readings agree on what p had mapped at its last sample or hint. */
+/* Returns whether readings agree on what p had mapped at its last sample or hint. */
 bool procs_is_agreed(const struct proc *p);
 
-/* Tells that at time_ns something was mapped that readings did not find; earlier readings no longer
+/* Notes that at time_ns something was mapped that readings did not find: earlier readings no longer
  * count. */
 void procs_disagree(struct proc *p, uint64_t time_ns);
 
 void procs_set_exe(struct proc *p, struct module *exe);
 void procs_set_exit(struct procs *ps, struct proc *p, uint64_t exit_ns);
 
-/* What the kernel told of files at a tick. */
+/* Takes what the kernel told of files at a tick. */
 void procs_on_hint(struct procs *ps, const struct event *e);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes: what is read of their mappings from /proc, and how much of that is done. A stranger
- * has as many mappings as vm.max_map_count, in as many processes as he may start, and lets us lose
- * records as he likes; so nothing here is done for each of his mappings.
+ * Reads the mappings of processes from /proc, and bounds that work. A stranger may have as many
+ * mappings as vm.max_map_count in as many processes as he may start, and can make us lose records
+ * at will; so no work here is done for each of his mappings without a bound.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static uint64_t procs_now_ns(const struct procs *ps)
 	return ps->source.now_ns ? ps->source.now_ns(ps->source.ctx) : 0;
 }
 
-/* Returns the time that a reading for a sample at now_ns is of. */
+/* Returns the time whose state a reading for a sample at now_ns shows. */
 static uint64_t time_of_reading(const struct procs *ps, uint64_t now_ns)
 {
 	const uint64_t clock_ns = procs_now_ns(ps);
@@ -34,7 +34,8 @@ static uint64_t time_of_reading(const struct procs *ps, uint64_t now_ns)
 	return clock_ns > now_ns ? clock_ns : now_ns;
 }
 
-/* Keeps half of the CPU time for processes that take little of it. */
+/* Returns whether a long reading may begin: half of the CPU time is kept for processes that take
+ * little. */
 static bool may_take_long(struct procs *ps)
 {
 	return cpu_budget_spares(&ps->scan_budget, LIMIT_SCANS_CPU_NS / 2, ps->modules.now_ns);
@@ -52,7 +53,7 @@ static bool is_long(const struct proc *p)
 }
 
 /* Dates the mappings read for a sample at now_ns: a mapping whose record is still queued was not
- * there yet. Returns when all were there. */
+ * there yet. Returns the time when all of them were there. */
 static uint64_t date_found(const struct procs *ps, const struct proc *p, struct mappings *found,
 			   uint64_t now_ns)
 {
@@ -70,7 +71,7 @@ static uint64_t date_found(const struct procs *ps, const struct proc *p, struct 
 }
 
 /* Does the same after a loss of records: a mapping counts from now on, or from before if it was
- * there for long. */
+ * there long before the loss. */
 static uint64_t date_found_lost(const struct procs *ps, const struct proc *p,
 				struct mappings *found, uint64_t now_ns)
 {
@@ -110,7 +111,7 @@ static void set_gone(struct proc *p)
 	p->agreed.count = 0;
 }
 
-/* Whether a queued record tells of a file. */
+/* Returns whether a queued record tells of a file. */
 static bool is_file_to_come(const struct procs *ps, const struct proc *p, uint64_t now_ns)
 {
 	const struct event *e;
@@ -129,7 +130,7 @@ static void count_agreed_readings(const struct procs *ps, struct proc *p,
 	struct procs_agreed *a = &p->agreed;
 	const uint64_t digest = mappings_digest(found->maps), read_ns = time_of_reading(ps, now_ns);
 
-	/* A reading that was cut off did not compare the rest. */
+	/* A reading that was cut off says nothing of the rest. */
 	if (found->is_cut || p->is_gone) {
 		a->count = 0;
 		return;
@@ -186,7 +187,7 @@ void procs_scan(struct procs *ps, struct proc *p, uint64_t now_ns)
 	ps->changes++;
 	p->must_scan = false;
 	began_ns = procs_cpu_ns(ps);
-	/* /proc already shows the program that it executes later. */
+	/* /proc already shows a program whose record is still queued. */
 	if (ps->queue && events_has_new_image(ps->queue, p->pid, now_ns)) {
 		set_gone(p);
 		cpu_budget_spend(&ps->scan_budget, procs_cpu_ns(ps) - began_ns);
@@ -212,11 +213,11 @@ static void forget_mappings(struct procs *ps, struct proc *p)
 	ps->changes++;
 	mappings_unref(p->maps);
 	p->maps = fresh;
-	p->agreed.count = 0; /* what is asked for by address was not compared */
+	p->agreed.count = 0; /* mappings asked for by address were not compared */
 	*(ps->source.find ? &p->is_partial : &p->must_scan) = true;
 }
 
-/* Whether a queued record will change its mappings. */
+/* Returns whether a queued record will change the mappings of p. */
 static bool is_to_change(const struct procs *ps, const struct proc *p, uint64_t now_ns)
 {
 	size_t at = 0;
@@ -231,7 +232,7 @@ static uint32_t asked_tid(const struct proc *p, const struct event *e)
 	return p->exit_ns ? e->tid : e->pid;
 }
 
-/* Whether known mappings are outdated and no queued record explains it. */
+/* Returns whether known mappings are outdated and no queued record explains it. */
 static bool proc_is_outdated(struct procs *ps, struct proc *p, const struct event *e)
 {
 	if (!ps->source.check || !ps->checks_left || p->is_gone || !p->maps->count ||
@@ -245,8 +246,9 @@ static bool proc_is_outdated(struct procs *ps, struct proc *p, const struct even
 
 /* --- by address ------------------------------------------------------------------------------ */
 
-/* Collects the addresses to look up for a user stack: for a caller, the one before the return
- * address. Returns how many may be asked for now, and how many of those are unknown. */
+/* Collects the addresses to look up for a user stack; for a caller, the one before the return
+ * address. Returns how many were collected within the limits, and in *ret_missing how many of them
+ * are in no known mapping. */
 static size_t get_lookups(struct procs *ps, struct proc *p, const struct event *e,
 			  uint64_t at[static LIMIT_STACK_FRAMES], size_t *ret_missing)
 {
@@ -338,7 +340,7 @@ void procs_look_again(struct procs *ps, struct proc *p, const struct event *e)
 
 /* --- each poll ------------------------------------------------------------------------------- */
 
-/* Drops the largest tables: those with more rows than the mean. */
+/* Forgets the largest tables: those with more rows than the mean. */
 static void shed_mappings(struct procs *ps)
 {
 	size_t rows = 0;

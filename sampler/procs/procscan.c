@@ -13,7 +13,7 @@
 #include "limits.h"
 #include "number.h"
 
-/* Mappings of one process that are checked in a poll. */
+/* Most mappings of one process that are checked in a poll. */
 #define LIMIT_CHECKED_MAPPINGS LIMIT(32)
 
 /* PROCMAP_QUERY of include/uapi/linux/fs.h, Linux 6.11; declared here for older headers. */
@@ -21,8 +21,8 @@ struct procmap_query_arg {
 	uint64_t size, flags, address;
 	uint64_t start, end, vma_flags, page_len, file_off, inode;
 	uint32_t dev_major, dev_minor;
-	uint32_t name_len, id_len; /* in: room; out: what there is */
-	uint64_t name, id;         /* addresses of ours */
+	uint32_t name_len, id_len; /* in: room; out: length */
+	uint64_t name, id;         /* addresses in this process */
 };
 _Static_assert(sizeof(struct procmap_query_arg) == 104, "as the kernel has it");
 
@@ -59,8 +59,8 @@ static int add_scanned(struct scan *s, uint64_t start, uint64_t end, uint64_t of
 	return ok ? 0 : -ENOMEM;
 }
 
-/* Queries the mapping at an address, or as `flags` say, and adds it. Returns 0 and where it ends;
- * -ENOENT: there is none; -ENOTTY: this kernel has no such ioctl. */
+/* Queries the mapping at an address, or as `flags` say, and adds it. Returns 0 and its end in
+ * *ret_end, or -errno: -ENOENT when there is none, -ENOTTY when this kernel has no such ioctl. */
 static int add_queried(struct scan *s, int fd, uint64_t at, uint64_t flags, uint64_t *ret_end)
 {
 	const struct build_id none = {.kind = BUILD_ID_NONE};
@@ -96,7 +96,7 @@ static int scan_ioctl(struct scan *s, int fd)
 	return rc == -ENOENT ? 0 : rc;
 }
 
-/* Returns the next field of a line and moves *at; NULL at the end of the line. */
+/* Returns the next field of a line, or NULL at its end, and moves *at. */
 static const char *next_maps_field(char **at)
 {
 	return strtok_r(NULL, " \n", at);
@@ -128,7 +128,8 @@ static size_t copy_name(char *to, const char *from, size_t len)
 	return n;
 }
 
-/* "<start>-<end> <perms> <off> <device> <inode>   <path>", proc_pid_maps(5) */
+/* Adds the mapping of a line "<start>-<end> <perms> <off> <device> <inode> <path>",
+ * proc_pid_maps(5). */
 static int scan_line(struct scan *s, char *line)
 {
 	const struct build_id id = {.kind = BUILD_ID_NONE};
@@ -283,7 +284,7 @@ int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules, 
 	s->modules = modules;
 	s->most = most;
 	snprintf(s->proc, sizeof(s->proc), "/proc/%u", pid);
-	/* The first thread ended: the text of its maps is empty, and the ioctl fails. */
+	/* If the first thread ended, the text of its maps is empty, and the ioctl fails. */
 	rc = scan_maps(s, way);
 	if (rc && rc != -ESRCH) {
 		mappings_unref(s->maps);
@@ -354,14 +355,14 @@ int procscan_id(uint32_t tid, enum procscan_way way, const struct mapping *m, ui
 		return 0;
 	if (ioctl(fd, PROCMAP_IOCTL, &q))
 		return errno == ESRCH ? -errno : 0;
-	/* The device is not compared: on overlay file systems two are told of one file. */
+	/* The device is not compared, because on overlay file systems two are told for one file. */
 	if (!q.id_len || q.id_len > sizeof(id) || q.inode != m->module->file.inode ||
 	    pc - q.start + q.file_off != mapping_file_off(m, pc))
 		return 0;
 	return build_id_set(ret, BUILD_ID_GNU, id, q.id_len, NULL) ? 0 : 1;
 }
 
-/* mprotect(2) may have split a mapping into so many pieces. */
+/* Most pieces into which mprotect(2) may have split a mapping. */
 #define PIECES_MAX 8
 
 static int check_mapping(int fd, const struct mapping *m)

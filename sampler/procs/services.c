@@ -7,7 +7,7 @@
 #include "io.h"
 #include "limits.h"
 
-/* Rules that name services, and the bytes of the file that holds them. */
+/* Most rules that name services, and most bytes of the file that holds them. */
 #define LIMIT_SERVICE_RULES    LIMIT(4096)
 #define LIMIT_SERVICE_FILE_LEN MIB
 

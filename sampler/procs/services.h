@@ -2,16 +2,16 @@
 #ifndef RAWSTACK_SERVICES_H
 #define RAWSTACK_SERVICES_H
 /*
- * What people call a process: a table of rules over its cgroup, systemd unit and program.
+ * Names the service of a process by a table of rules over its cgroup, systemd unit and program.
  *
  *	# field	glob	service
  *	exe	/opt/shop*	shop
  *	cgroup	/kubepods*	kubernetes
  *	unit	nginx*	web
  *
- * Words separated by blanks; "#" begins a comment. The first rule that matches wins; without any
- * the name of the unit is the service. Globs are those of fnmatch(3) and "*" crosses "/". One
- * thread.
+ * Words are separated by blanks; "#" begins a comment. The first rule that matches wins; without
+ * any the name of the unit is the service. Globs are those of fnmatch(3) and "*" crosses "/". One
+ * thread uses it.
  */
 #include "err.h"
 
@@ -21,7 +21,7 @@ struct services {
 	char *text; /* what rules point into */
 };
 
-/* path: NULL leaves it without rules. Errors name file and line. */
+/* Reads the rules of a file; a path of NULL means none. Errors name file and line. */
 int services_init(struct services *s, const char *path, struct err *err);
 void services_done(struct services *s);
 
@@ -29,7 +29,7 @@ struct service_subject {
 	const char *exe, *cgroup, *unit; /* NULL: none */
 };
 
-/* NULL: none. Borrowed. */
+/* Returns the borrowed name of the service, or NULL when there is none. */
 const char *services_find(const struct services *s, const struct service_subject *of);
 
 #endif

@@ -66,7 +66,8 @@ struct family {
 	bool grew;
 };
 
-/* "<pid> (<name>) <state> <parent> ...", proc_pid_stat(5); a name may hold anything. */
+/* Returns the parent of a process, or 0, from "<pid> (<name>) <state> <parent> ...",
+ * proc_pid_stat(5). A name may hold anything. */
 static uint32_t parent_of(uint32_t pid)
 {
 	_cleanup_(freep) uint8_t *text = NULL;

@@ -70,8 +70,9 @@ void spool_profile_done(struct spool_profile *p)
 
 /* --- modules --------------------------------------------------------------------------------- */
 
-/* Kernel modules are "[kernel:<name>]" in profiles, whatever path or brackets the host gives; what
- * lies in another section than .text, whose offsets are its own, "[kernel:<name>.<section>]". */
+/* Returns the name of a kernel module in profiles, "[kernel:<name>]", whatever path or brackets the
+ * host gives. For another section than .text, which has offsets of its own, the name is
+ * "[kernel:<name>.<section>]". */
 static uint32_t kernel_module_path(struct spool_profile *p, struct profile_text path,
 				   struct profile_text section)
 {
@@ -126,7 +127,7 @@ static uint32_t module_of_spool_location(struct spool_profile *p, const struct l
 	return id;
 }
 
-/* A module that names itself, for code that lies in no file. */
+/* Adds a module for code that lies in no file and has names already. */
 static uint32_t pseudo_module(struct spool_profile *p, const char *path)
 {
 	return profile_add_module(&p->profile, &(struct profile_module){
@@ -137,8 +138,8 @@ static uint32_t pseudo_module(struct spool_profile *p, const char *path)
 
 /* --- locations ------------------------------------------------------------------------------- */
 
-/* A profile's address is of the call, not of the instruction after it, so that whoever looks it up
- * again finds the same line. */
+/* Returns the address for the profile, which lies in the call and not after it, so that a later
+ * lookup finds the same line. */
 static uint64_t address_of(const struct location *l)
 {
 	return l->address - (l->mode == LOCATION_RETURN && l->address);
@@ -194,7 +195,7 @@ static uint32_t host_named(struct spool_profile *p, const struct location *l)
 			name, l->reason != HOST_SOURCE_PSEUDO);
 }
 
-/* A location that no service named. */
+/* Adds a location that no service named. */
 static uint32_t unnamed_function(struct spool_profile *p, uint32_t location)
 {
 	const struct location *l = &p->batch->locations[location];
@@ -216,7 +217,8 @@ static uint32_t unnamed_function(struct spool_profile *p, uint32_t location)
 				},
 				profile_placeholder(&p->profile, module, address), false);
 	default:
-		/* A pc without its process means nothing, and would make each sample its own. */
+		/* The pc is left out: without its process it means nothing, and equal stacks would
+		 * differ. */
 		return one_line(p, (struct profile_location){.module = PROFILE_NONE},
 				profile_cstr(&p->profile, reason_text(l->reason)), false);
 	}
@@ -268,7 +270,7 @@ static uint32_t stack_of(struct spool_profile *p, uint32_t stack)
 }
 
 enum {
-	LABELS_MAX = 16 /* our own, and the first ones of --label */
+	LABELS_MAX = 16 /* the sampler's labels, and the first ones of --label */
 };
 
 static void put_label(struct spool_profile *p, struct profile_label *labels, size_t *count,
@@ -282,7 +284,7 @@ static void put_label(struct spool_profile *p, struct profile_label *labels, siz
 	labels[(*count)++].text = profile_string(&p->profile, text.p, text.len);
 }
 
-/* "key=value,key=value" */
+/* Adds the labels of a text such as "key=value,key=value". */
 static void put_own_labels(struct spool_profile *p, struct profile_label *labels, size_t *count,
 			   struct profile_text text)
 {
@@ -302,8 +304,8 @@ static void put_own_labels(struct spool_profile *p, struct profile_label *labels
 	}
 }
 
-/* The kernel's bits (TASK_* in sched.h) in words. Threads are met on a processor: another state
- * than running is where one is about to wait, or what its last wait was. */
+/* Returns a word for the kernel's bits of a state (TASK_* in sched.h). Sampled threads are on a
+ * processor: if the state is not running, the thread is about to wait, or it was its last wait. */
 static const char *state_word(uint32_t state)
 {
 	static const struct {
@@ -329,7 +331,7 @@ static void put_text_label(struct spool_profile *p, struct profile_label *labels
 	labels[(*count)++].text = profile_string(&p->profile, text, len);
 }
 
-/* Adds labels of what the origin and the kernel tell; perf's own samples have no state. */
+/* Adds labels for the thread's state and the event. Samples of perf backends have no state. */
 static void put_circumstances(struct spool_profile *p, struct profile_label *labels, size_t *count,
 			      const struct spool_thread *t)
 {
@@ -343,7 +345,7 @@ static void put_circumstances(struct spool_profile *p, struct profile_label *lab
 		put_text_label(p, labels, count, "event", o->event, event_len);
 }
 
-/* Adds a label when the stack is not whole, judged by its names. */
+/* Adds a label if the stack is not whole, judging by its names. */
 static void put_end_label(struct spool_profile *p, struct profile_label *labels, size_t *count,
 			  uint32_t stack)
 {
@@ -354,7 +356,7 @@ static void put_end_label(struct spool_profile *p, struct profile_label *labels,
 		put_text_label(p, labels, count, STACK_END_LABEL, name, strlen(name));
 }
 
-/* stack: of the profile. */
+/* Adds the labels of a sample. `thread` is an index of the batch, `stack` one of the profile. */
 static uint32_t labels_of_sample(struct spool_profile *p, uint32_t thread, uint32_t stack)
 {
 	struct profile_label labels[LABELS_MAX] = {0};

@@ -11,12 +11,12 @@
 #include "limits.h"
 #include "number.h"
 
-/* The file that remembers these batches. */
+/* Most bytes of the file that lists these batches. */
 #define LIMIT_REDELIVER_LEN (16 * MIB)
 
 #define NAME "again"
 
-/* The file is rewritten when it is longer than this and twice as long as needed. */
+/* The file is rewritten when it would be longer than this and is twice as long as needed. */
 #define REWRITE_LEN (1 * MIB)
 
 static void drop_redelivery(struct redeliver *a, size_t i)
@@ -38,7 +38,8 @@ static size_t find_redelivery(const struct redeliver *a, uint64_t segment, uint6
 	return SIZE_MAX;
 }
 
-/* Takes ids over. */
+/* Adds a batch in place of an older entry for it, and takes over ids[]. Returns false if memory is
+ * short. */
 static bool add_redelivery(struct redeliver *a, uint64_t segment, uint64_t place, uint32_t samples,
 			   uint32_t *ids, uint32_t id_count)
 {
@@ -64,7 +65,7 @@ static bool add_redelivery(struct redeliver *a, uint64_t segment, uint64_t place
 	return true;
 }
 
-/* Returns the number of an id; INTERN_FULL: no room. */
+/* Returns the number of an id, or INTERN_FULL if there is no room. */
 static uint32_t add_module_id(struct redeliver *a, const void *id, size_t len, bool *ret_new)
 {
 	if (!a->uses)
@@ -107,8 +108,8 @@ static void compact_redeliveries(struct redeliver *a)
 	a->must_rewrite = true;
 }
 
-/* Makes room for `count` more ids. The oldest batches go first, and some more than needed, so that
- * the file is not rewritten for each. */
+/* Makes room for `count` more ids. It drops the oldest batches, and more of them than needed, so
+ * that the file is not rewritten for each new id. */
 static void make_redeliver_room(struct redeliver *a, size_t count)
 {
 	const size_t most = LIMIT_MISSING_IDS - LIMIT_MISSING_IDS / 8;
@@ -212,14 +213,14 @@ static int load_redeliveries(struct redeliver *a, struct err *err)
 	     at = end + 1) {
 		*end = 0;
 		read_redeliver_line(a, at);
-		/* A torn line is overwritten. */
+		/* A torn last line is not counted, so the next append overwrites it. */
 		a->file_len = (uint64_t)(end + 1 - text);
 	}
 	compact_redeliveries(a);
 	return 0;
 }
 
-/* Rewrites the whole file. */
+/* Writes the whole file anew. */
 static int rewrite_redeliveries(struct redeliver *a, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_REDELIVER_LEN);

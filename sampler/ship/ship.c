@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program `rawstack-ship`: unprivileged, sees the spool, the service and the sink, nothing
- * else. Says one line whenever its state changes (shipping, waiting and why), not more.
+ * The program `rawstack-ship`. It is unprivileged and sees the spool, the service and the sink,
+ * nothing else. It logs a line when its state changes (shipping, waiting and why).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,9 +29,9 @@
 #define NS_PER_MS    UINT64_C(1000000)
 #define POLL_MS      1000 /* how often an empty spool is looked at */
 #define SWEEP_MS     600000
-#define LOOK_MS      500  /* how long a signal waits for the look at a service that is away */
-#define RECONNECT_MS 3000 /* a connection is tried as often, at least */
-#define STOP_MS      9000 /* from SIGTERM on, after the call under way (20 s at most) */
+#define LOOK_MS      500  /* most time that a signal waits while a connection is awaited */
+#define RECONNECT_MS 3000 /* a connection is tried at least this often */
+#define STOP_MS      9000 /* time to end after SIGTERM and the call under way (20 s at most) */
 #define STOP_CALL_MS 4000
 
 static volatile sig_atomic_t stopping, hung_up;
@@ -64,8 +64,8 @@ static void say_shipping(struct state *state, const char *server)
 	*state = (struct state){0};
 }
 
-/* Sleeps until a signal comes. Signals are blocked elsewhere, in the threads of gRPC for good: so
- * none gets lost between a look at `stopping` and the sleep. */
+/* Sleeps for `ms`, or until a signal comes. Signals are blocked everywhere else, and in gRPC's
+ * threads for good, so none is lost between a check of `stopping` and the sleep. */
 static void pause_ms(uint32_t ms)
 {
 	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
@@ -84,7 +84,7 @@ static uint64_t mono_now_ms(void)
 struct ship_start {
 	int argc;
 	char **argv;
-	bool has_file; /* a file of --config */
+	bool has_file; /* it has a file of --config */
 };
 
 struct ship {
@@ -96,8 +96,8 @@ struct ship {
 	struct ship_status status;
 	struct shipper *shipper;
 	struct sink *sink;
-	uint64_t swept_ms;     /* when the sink was last looked through; 0: never */
-	uint64_t skipped_last; /* the segment of another format that was told of last */
+	uint64_t swept_ms;     /* when the sink was last swept; 0: never */
+	uint64_t skipped_last; /* last segment of another format that was warned of */
 };
 
 /* Warns once of segments that the shipper leaves behind. */
@@ -131,7 +131,7 @@ static void tell_systemd(struct ship *s, const char *state, const char *why)
 	ship_status_tell(&s->status, state, why, server_of(s, server), &stats);
 }
 
-/* Old batches go; how many is worth a line. */
+/* Removes old batches every SWEEP_MS and logs how many. */
 static void sweep_sink(struct ship *s)
 {
 	uint64_t now = mono_now_ms(), removed;
@@ -155,7 +155,7 @@ static uint64_t sent_bytes(const struct ship *s)
 	return sent;
 }
 
-/* How long what was sent takes at the rate that is allowed. */
+/* Returns how long the bytes sent since sent_before take at the allowed rate; 0: no limit. */
 static uint32_t pace_ms(const struct ship *s, uint64_t sent_before)
 {
 	uint64_t sent = sent_bytes(s) - sent_before;
@@ -163,7 +163,7 @@ static uint32_t pace_ms(const struct ship *s, uint64_t sent_before)
 	return s->o->rate_bytes ? (uint32_t)(sent * 1000 / s->o->rate_bytes) : 0;
 }
 
-/* Returns an endpoint to which no connection could be made; NULL: there is none. */
+/* Returns an endpoint with a server that could not be connected to, or NULL if there is none. */
 static struct ship_endpoint *unreachable_endpoint(struct ship *s)
 {
 	for (unsigned int i = 0; i < s->o->in_flight; i++)
@@ -190,16 +190,17 @@ static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
 		const uint32_t left = until - now < LOOK_MS ? (uint32_t)(until - now) : LOOK_MS;
 
 		is_back = ship_endpoint_await(e, left);
-		/* Signals come in a pause and nowhere else. */
+		/* Signals are delivered only in a pause. */
 		if (is_back || ship_endpoint_is_unreachable(e))
 			pause_ms(is_back ? random % BACK_OFF_SPREAD_MS : 0);
 		else
-			pause_ms(left); /* no memory to look for it */
+			pause_ms(left); /* memory was short, so nothing is being tried */
 		if (is_back)
 			break;
 	}
 	most = mono_now_ms() + RECONNECT_MS;
-	/* The others try at times of their own, and would tell their last failure once more. */
+	/* The other endpoints retry at times of their own; until then, a call would only report the
+	 * last failure once more. */
 	for (unsigned int i = 0; is_back && i < s->o->in_flight && mono_now_ms() < most; i++)
 		if (ship_endpoint_is_unreachable(&s->lanes[i]))
 			(void)ship_endpoint_await(&s->lanes[i], RECONNECT_MS);
@@ -214,7 +215,8 @@ static int open_identity(struct rpc_identity **ret, const struct ship_options *o
 	return rpc_identity_new(ret, &files, err);
 }
 
-/* Opens what a new configuration names, as run_ship() will. */
+/* Opens what a new configuration names, as run_ship() will, to find its errors. Returns 0 or an
+ * error. */
 static int check_options(const struct ship_options *o, struct err *err)
 {
 	_cleanup_(rpc_identity_unrefp) struct rpc_identity *identity = NULL;
@@ -229,7 +231,7 @@ static int check_options(const struct ship_options *o, struct err *err)
 	return sink_open(&sink, o->out, o->kind, NULL, err);
 }
 
-/* Whether SIGHUP came and there is a configuration to start anew with. */
+/* Returns whether SIGHUP came and there is a valid configuration to start anew with. */
 static bool is_reload_due(struct ship *s)
 {
 	_cleanup_(config_done) struct config config = {0};
@@ -254,7 +256,7 @@ static bool is_reload_due(struct ship *s)
 	return true;
 }
 
-/* Until a signal comes. */
+/* Ships batches until a signal comes. */
 static void ship_on(struct ship *s)
 {
 	const struct io *io = io_system();
@@ -270,7 +272,8 @@ static void ship_on(struct ship *s)
 
 		warn_left_segments(s);
 		if (rc < 0) {
-			/* Nothing is under way now. One that cannot be opened says why. */
+			/* Nothing is under way now. If the sink cannot be opened, that is the
+			 * error to report. */
 			(void)sink_reopen(s->sink, &err);
 			say_waiting(&state, &err);
 			tell_systemd(s, "waiting", err.message);
@@ -292,8 +295,8 @@ static void ship_on(struct ship *s)
 	}
 }
 
-/* Ships what is there now. A failure is tried again until STOP_MS are over; when asked to stop,
- * success has no more time either. */
+/* Ships what is in the spool now. It retries failures until STOP_MS are over, and after a signal it
+ * ends then even if all goes well. Returns 0, or an error if samples stay in the spool. */
 static int drain_spool(struct ship *s, struct err *err)
 {
 	uint64_t until = mono_now_ms() + STOP_MS, left;
@@ -355,10 +358,10 @@ static int open_shipper(struct ship *s, struct err *err)
 }
 
 /*
- * One shipper at a time: two would deliver the same samples, each in batches of its own. The lock
- * is the spool's directory, so it ends with the process. A shipper that is to go on waits for the
- * other one, which may be what a sampler that has ended left to deliver the rest. 1: a signal came
- * first.
+ * Locks the spool, because two shippers would deliver the same samples, each in batches of its own.
+ * The lock is on the spool's directory, so it ends with the process. Without --once the shipper
+ * waits for another one, which an ended sampler may have left to deliver the rest. Returns 0, also
+ * if there is no spool yet, 1 if a signal came first, or an error.
  */
 static int take_spool(const struct ship_options *o, int *ret_fd, struct err *err)
 {
@@ -367,7 +370,7 @@ static int take_spool(const struct ship_options *o, int *ret_fd, struct err *err
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_sys(err, errno, "%s", o->spool);
-	/* What anybody put there would go out as this host's. */
+	/* If anybody could write there, their samples would be delivered as this host's. */
 	if (io_check_writers(fd, o->spool, err))
 		return err_prefix(err, "--spool");
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
@@ -389,7 +392,7 @@ static int take_spool(const struct ship_options *o, int *ret_fd, struct err *err
 	return 0;
 }
 
-/* 1: it is to start anew. */
+/* Ships until it is told to end. Returns 0, 1 if the program is to start anew, or an error. */
 static int ship_until_end(struct ship *s, struct err *err)
 {
 	int rc;
@@ -412,7 +415,7 @@ static int ship_until_end(struct ship *s, struct err *err)
 	return rc;
 }
 
-/* 1: it is to start anew. */
+/* Opens everything and ships. Returns 0, 1 if the program is to start anew, or an error. */
 static int run_ship(const struct ship_options *o, const struct ship_start *start, struct err *err)
 {
 	struct ship s = {.o = o,
@@ -448,8 +451,8 @@ static int run_ship(const struct ship_options *o, const struct ship_start *start
 	return rc;
 }
 
-/* What a batch needed goes back when it is delivered: large blocks are mappings of their own, and
- * threads share one heap, of which the end is given back. */
+/* Makes malloc() give the memory of a delivered batch back to the kernel: large blocks are mappings
+ * of their own, and the threads share one heap, whose free end is trimmed. */
 static void bound_heap(void)
 {
 	mallopt(M_ARENA_MAX, 1);
@@ -486,7 +489,7 @@ int main(int argc, char **argv)
 		rc = run_ship(&o, &start, &err);
 	if (!rc)
 		return 0;
-	/* What was under way is delivered again: the spool knows that it was not acknowledged. */
+	/* Batches that were under way are delivered again, as the spool has no acknowledgement. */
 	if (rc > 0) {
 		execv("/proc/self/exe", argv);
 		rc = err_sys(&err, errno, "cannot start anew");

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_SHIP_BACK_OFF_H
 #define RAWSTACK_SHIP_BACK_OFF_H
-/* How long the shipper waits before it tries again. Pure: the caller sleeps. */
+/* Computes how long the shipper waits before it tries again. The caller sleeps. */
 #include <stdint.h>
 
 #define BACK_OFF_FIRST_MS 500
 #define BACK_OFF_MAX_MS   30000
 
-/* Returns the wait after `failures` failures in a row, 1 or more. It doubles from the first to the
- * most, with a fifth of jitter to either side by `random`, so that a fleet does not come back at
- * once. */
+/* Returns the wait after `failures` failures in a row, 1 or more. It doubles from BACK_OFF_FIRST_MS
+ * up to BACK_OFF_MAX_MS, with jitter of a fifth to either side from `random`, so that the shippers
+ * of a fleet do not come back all at once. */
 uint32_t ship_back_off_ms(unsigned int failures, uint32_t random);
 
 /* The shipper keeps trying to connect to a service that it could not reach. When the service is

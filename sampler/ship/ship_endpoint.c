@@ -8,9 +8,9 @@
 #include "log.h"
 #include "rawstack/v1/binaries.pb-c.h"
 
-/* The events of tables that are there come at once; this is for the way. */
+/* Time limit of a watch, for the network: the service reports tables that exist at once. */
 #define WATCH_MS  1000
-/* How long one of several servers is looked for before it is the next one's turn. */
+/* How long to wait for a connection to one of several servers before the next one is tried. */
 #define SEEK_MS   100
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -45,7 +45,7 @@ void ship_endpoint_server(struct ship_endpoint *e, char server[static SHIP_ROUTE
 	pthread_mutex_unlock(&e->lock);
 }
 
-/* Notes how the last call to the server in use went. */
+/* Notes whether the last call reached the server in use. */
 static void note_outcome(struct ship_endpoint *e, int rc)
 {
 	if (!rc)
@@ -54,7 +54,7 @@ static void note_outcome(struct ship_endpoint *e, int rc)
 		e->is_away[e->at] = rpc_client_is_unreachable(e->client);
 }
 
-/* Makes e->client one of the server to use. */
+/* Makes e->client a client of the server to use. Returns 0 or an error. */
 static int use_server(struct ship_endpoint *e, struct err *err)
 {
 	char server[SHIP_ROUTE_SERVER_LEN];
@@ -67,7 +67,7 @@ static int use_server(struct ship_endpoint *e, struct err *err)
 	e->at = e->route.at;
 	pthread_mutex_unlock(&e->lock);
 	close_seekers(e);
-	if (rc > 0) /* the numbers are others' now */
+	if (rc > 0) /* the numbers stand for other servers now */
 		memset(e->is_away, 0, sizeof(e->is_away));
 	if (rc < 0 && !e->is_quiet)
 		log_warn("%s; the servers stay as they were", warning.message);
@@ -85,7 +85,7 @@ static int call_symbolize_once(struct ship_endpoint *e, const Rawstack__V1__Stac
 	ProtobufCMessage *reply = NULL;
 	int rc;
 
-	/* What is no address, by a slip in a routing file, is a server that is away. */
+	/* A server that is no valid address, by a slip in a routing file, counts as away. */
 	if (use_server(e, err))
 		return ERR_UNAVAILABLE;
 	atomic_fetch_add(&e->sent_bytes, protobuf_c_message_get_packed_size(&request->base));
@@ -97,8 +97,9 @@ static int call_symbolize_once(struct ship_endpoint *e, const Rawstack__V1__Stac
 	return rc;
 }
 
-/* Whether to try another server now, after this one was away: not when two have taken all of their
- * time, for whoever wants to stop the shipper waits for the end of the call. */
+/* Puts the next server to use, because this one was away, and returns whether to try it now. It
+ * does not if two servers took all of their time, because a stop has to wait for the end of the
+ * call. */
 static bool has_other(struct ship_endpoint *e, uint64_t began_ns, uint32_t timeout_ms)
 {
 	uint64_t now = io_mono_ns();
@@ -136,12 +137,12 @@ bool ship_endpoint_is_unreachable(const struct ship_endpoint *e)
 	return false;
 }
 
-/* Whether a connection to a server that was away stands now. */
+/* Returns whether there is a connection now to a server that was away. */
 static bool seek_server(struct ship_endpoint *e, size_t i, uint32_t timeout_ms)
 {
 	char server[SHIP_ROUTE_SERVER_LEN];
 
-	/* The channel that found it away goes on with its attempts. */
+	/* The client that found the server away goes on trying to connect. */
 	if (!e->seekers[i] && e->client && e->at == i)
 		e->seekers[i] = TAKE_PTR(e->client);
 	if (!e->seekers[i]) {
@@ -200,7 +201,7 @@ static int watch_tables(struct ship_endpoint *e, const Rawstack__V1__WatchReques
 		rc = rpc_stream_half_close(stream, err);
 	if (rc)
 		return rc;
-	/* Until the time is over, or each id was told: a watch has no end of its own. */
+	/* A watch has no end of its own: it is read until each id was reported or time is up. */
 	while (told < request->n_build_ids && rpc_stream_receive(stream, &reply, err) == 1) {
 		const Rawstack__V1__WatchEvent *event = (Rawstack__V1__WatchEvent *)reply;
 

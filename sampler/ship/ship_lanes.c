@@ -7,7 +7,7 @@
 
 #include "limits.h"
 
-/* The most that the copy of a batch takes: the size of a segment's tables. */
+/* Most bytes that the copy of a batch takes: the size of a segment's tables. */
 #define COPY_MAX (8 * LIMIT_SPOOL_SEGMENT)
 
 struct lane {
@@ -23,7 +23,7 @@ struct ship_lanes {
 	ship_lane_fn *deliver;
 	void *ctx;
 	unsigned int count, started;
-	unsigned int first, busy; /* lanes are used in turn: a ring */
+	unsigned int first, busy; /* the lanes are a ring: the busy ones begin at `first` */
 	pthread_mutex_t lock;
 	pthread_cond_t wake, finished;
 	bool closing;

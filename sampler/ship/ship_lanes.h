@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_SHIP_LANES_H
 #define RAWSTACK_SHIP_LANES_H
 /*
- * Delivers several batches at a time, each in a thread of its own. They are taken back in the order
- * in which they were put, and so acknowledged in order, whichever is done first. One thread puts
- * and takes.
+ * Delivers several batches at a time, each in a thread of its own. Whichever is done first, the
+ * caller takes them back in the order in which it put them, and so acknowledges them in order. One
+ * thread puts and takes.
  */
 #include "arena.h"
 #include "spool.h"
@@ -13,17 +13,18 @@ enum {
 	SHIP_LANES_MAX = 16
 };
 
-/* Delivers a batch, in the thread of lane `lane`; missing[] has a place for each of its modules. */
+/* Delivers a batch in the thread of lane `lane` and sets missing[], which has a place for each of
+ * its modules. Returns 0 or an error. */
 typedef int ship_lane_fn(void *ctx, unsigned int lane, const struct spool_batch *batch,
 			 bool *missing, struct err *err);
 
 struct ship_lanes;
 
-/* ERR_MEMORY, ERR_IO. */
+/* Starts `count` lanes, but at most SHIP_LANES_MAX. Returns 0, ERR_MEMORY or ERR_IO. */
 int ship_lanes_open(struct ship_lanes **ret, unsigned int count, ship_lane_fn *deliver, void *ctx,
 		    struct err *err);
 
-/* Waits for what is under way. */
+/* Waits for the batches that are under way. */
 void ship_lanes_close(struct ship_lanes *l);
 DEFINE_FREEP(struct ship_lanes, ship_lanes_close);
 
@@ -31,7 +32,7 @@ DEFINE_FREEP(struct ship_lanes, ship_lanes_close);
 unsigned int ship_lanes_busy(const struct ship_lanes *l);
 
 /* Copies the batch and begins to deliver it. Call it only when fewer than count lanes are busy.
- * ERR_MEMORY. */
+ * Returns 0 or ERR_MEMORY. */
 int ship_lanes_put(struct ship_lanes *l, const struct spool_batch *batch, struct err *err);
 
 struct ship_lane_done {
@@ -41,7 +42,7 @@ struct ship_lane_done {
 	struct err err;
 };
 
-/* Waits for the batch that was put first; NULL when no lane is busy. */
+/* Waits for the batch that was put first, and returns it, or NULL if no lane is busy. */
 const struct ship_lane_done *ship_lanes_take(struct ship_lanes *l);
 
 #endif

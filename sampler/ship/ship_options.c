@@ -78,7 +78,7 @@ static const struct option_usage usage = {
 	.version = RAWSTACK_VERSION,
 };
 
-/* An empty text is as good as none. */
+/* Treats empty texts as not given. */
 static void drop_empty_texts(struct server_options *s)
 {
 	const char **const texts[] = {&s->server, &s->ca, &s->cert, &s->key, &s->token_file};
@@ -103,7 +103,7 @@ int ship_options_parse(int argc, char **argv, struct ship_options *o, struct con
 	rc = config_parse(&usage, argc, argv, o, config, err);
 	if (rc)
 		return rc;
-	/* Of the two ways to name the service the one of the higher source counts. */
+	/* If both --server and --routes are given, the one from the higher source counts. */
 	drop_empty_texts(&o->service);
 	if (config_source_of(config, "routes") > config_source_of(config, "server"))
 		o->service.server = NULL;

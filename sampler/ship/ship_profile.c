@@ -58,7 +58,7 @@ static void name_location(struct ship_profile *p, uint32_t location,
 	spool_profile_name(&p->of, location, lines, count);
 }
 
-/* Whether a table that comes later may name it. */
+/* Marks the module of a location that a later table may name. */
 static void note_missing(struct ship_profile *p, uint32_t location,
 			 Rawstack__V1__LocationStatus status)
 {

@@ -2,7 +2,7 @@
 #ifndef RAWSTACK_SHIP_PROFILE_H
 #define RAWSTACK_SHIP_PROFILE_H
 /*
- * A spool batch and the answers of a service, made into a profile (spool_profile.h).
+ * Makes a profile (spool_profile.h) of a spool batch and the answers of a service.
  *
  *	ship_profile_begin(&p, batch, err);
  *	ship_profile_answer(&p, &request, reply, ...);		for each request
@@ -13,7 +13,7 @@
 
 struct ship_profile {
 	struct spool_profile of;
-	bool *missing;   /* for each module of the batch: a location lacked its table */
+	bool *missing;   /* for each module of the batch: whether the service lacked its table */
 	size_t building; /* locations whose table the service is making */
 };
 
@@ -22,17 +22,17 @@ int ship_profile_begin(struct ship_profile *p, const struct spool_batch *batch,
 void ship_profile_done(struct ship_profile *p);
 
 /*
- * Takes the names of one reply. The locations it deferred are put into deferred[], which has room
- * for all of the request, and counted. A reply that is not one to this request (columns of unequal
- * length, an index out of range) is ERR_INTERNAL: it is the service's fault, and none of it is
+ * Takes the names of one reply. The locations that the service deferred are put into deferred[],
+ * which has room for all of the request, and counted. Returns 0, or ERR_INTERNAL for a reply that
+ * does not fit the request (columns of unequal length, an index out of range), of which nothing is
  * taken.
  */
 int ship_profile_answer(struct ship_profile *p, const struct ship_request *request,
 			const Rawstack__V1__SymbolizedBatch *reply, uint32_t *deferred,
 			size_t *ret_deferred, struct err *err) _must_check_;
 
-/* Names the remaining locations by path and offset, and adds the samples. ERR_LIMIT or ERR_MEMORY.
- */
+/* Names the remaining locations by path and offset, and adds the samples. Returns 0, ERR_LIMIT or
+ * ERR_MEMORY. */
 int ship_profile_end(struct ship_profile *p, struct err *err) _must_check_;
 
 #endif

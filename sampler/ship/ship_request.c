@@ -6,8 +6,9 @@
 #include "borrowed.h"
 #include "intern.h"
 
-/* Estimates, on the safe side, of encoded bytes; a request ends at half of what a message may have,
- * and at a number of locations whose answer is likely to fit into one reply. */
+/* The _LEN constants are estimates of encoded bytes, on the safe side. A request ends at half of
+ * what a message may have, or at a number of locations whose answer is likely to fit into one
+ * reply. */
 #define MESSAGE_MAX   (LIMIT_MESSAGE_LEN / 2)
 #define LOCATIONS_MAX (LIMIT_BATCH_LOCATIONS / 4)
 #define LOCATION_LEN  40
@@ -27,7 +28,8 @@ bool ship_request_wanted(const struct spool_batch *b, uint32_t location)
 	return l->module < b->module_count && b->modules[l->module].id.kind != BUILD_ID_NONE;
 }
 
-/* Numbers of binaries for the modules: rows with one build id are one binary. */
+/* Numbers the binaries of the modules: modules with one build id are one binary. Returns false if
+ * memory is short. */
 static bool number_binaries(const struct spool_batch *b, uint32_t *binaries)
 {
 	struct intern ids = INTERN_INIT(UINT32_MAX, SIZE_MAX);
@@ -60,7 +62,7 @@ uint64_t *ship_request_weights(const struct spool_batch *b, struct arena *a)
 
 			if (at >= b->location_count || !ship_request_wanted(b, at))
 				continue;
-			/* Number of the last stack that was counted for its binary, plus 1. */
+			/* This is the last stack that was counted for the binary, plus 1. */
 			last = &counted[binaries[b->locations[at].module]];
 			if (*last == i + 1)
 				continue;
@@ -70,17 +72,19 @@ uint64_t *ship_request_weights(const struct spool_batch *b, struct arena *a)
 	return locations;
 }
 
-/* What stands where in the message, for one that is being built. */
+/* A message that is being built. */
 struct maker {
 	const struct spool_batch *b;
 	struct arena *a;
 	Rawstack__V1__StackBatch *message;
 	Rawstack__V1__Locations *rows;
-	uint32_t *modules, *strings; /* of the batch -> of the message + 1; 0: not in it */
+	/* For each row of the batch its number in the message, plus 1; 0: not in it. */
+	uint32_t *modules, *strings;
 	size_t len;
 };
 
-/* For a table that was made of a debug file alone; which that is only the service knows. */
+/* Adds the segments of a module, which the service needs if its table was made of a debug file
+ * alone; only the service knows whether it was. */
 static bool add_request_segments(struct maker *m, const struct spool_module *from,
 				 Rawstack__V1__Module *to)
 {
@@ -165,7 +169,7 @@ static bool new_request_message(struct maker *m, size_t count)
 	rows->weight = arena_array(m->a, count, sizeof(*rows->weight));
 	m->message = message;
 	m->rows = rows;
-	/* Rows without a string point at the first one: an index must be of something. */
+	/* Rows without a string refer to the first one, because each index must be valid. */
 	if (message->strings)
 		message->strings[message->n_strings++] = borrow_bytes("", 0);
 	return message->modules && message->strings && m->modules && m->strings && rows->kind &&

@@ -13,22 +13,23 @@
 
 struct ship_request {
 	Rawstack__V1__StackBatch *message;
-	const uint32_t *locations; /* of the batch, one for each row of the message */
+	const uint32_t *locations; /* the location of the batch for each row of the message */
 	size_t count;
 };
 
-/* Whether a service could name the location, because it lies in a module with an id. */
+/* Returns whether a service could name the location: it lies in a module with a build id. */
 bool ship_request_wanted(const struct spool_batch *b, uint32_t location);
 
-/* Samples that count at each location of the batch, in an array of the arena; NULL without memory.
- * A sample counts once for each binary it has wanted frames in, at the innermost of them, so that
- * the weights of a binary's locations add up to its samples. */
+/* Returns the number of samples that count at each location of the batch, in an array of the arena,
+ * or NULL if memory is short. A sample counts once for each binary it has wanted frames in, at the
+ * innermost of them, so that the weights of a binary's locations add up to its samples. */
 uint64_t *ship_request_weights(const struct spool_batch *b, struct arena *a);
 
 /*
- * Builds the request for a first part of `wanted[count]`, and sets *ret_taken to how many that are
- * (1 or more when count is). Everything lives in the arena, or is borrowed from the batch. `part`
- * numbers the requests of a batch: each has an id of its own, so that Missing counts each once.
+ * Builds the request for the first locations of `wanted[count]` and sets *ret_taken to their
+ * number, which is at least 1 if count is. Everything lives in the arena or is borrowed from the
+ * batch. `part` numbers the requests of a batch, which gives each an id of its own, so that Missing
+ * counts each once. Returns 0 or ERR_MEMORY.
  */
 int ship_request_make(struct ship_request *r, const struct spool_batch *b, uint32_t part,
 		      const uint32_t *wanted, size_t count, const uint64_t *weights,

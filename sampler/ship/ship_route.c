@@ -8,10 +8,11 @@
 #include "io.h"
 #include "limits.h"
 
-/* The routing file, one rule a line: room for some hundred services. */
+/* The routing file has one rule a line; this is room for some hundred services. */
 #define LIMIT_ROUTE_FILE_LEN LIMIT(65536)
 
-/* "A:1,B:2" */
+/* Replaces the servers by those of a list such as "A:1,B:2". Returns 0, or ERR_USAGE, which leaves
+ * them as they are. */
 static int set_servers(struct ship_route *r, const char *list, size_t len, struct err *err)
 {
 	struct ship_route to = {.file = r->file, .cluster = r->cluster};
@@ -46,7 +47,7 @@ static bool same_servers(const struct ship_route *a, const struct ship_route *b)
 	return true;
 }
 
-/* The servers in the line of a cluster; NULL. */
+/* Returns the list of servers in the line of a cluster, or NULL if there is no such line. */
 static const char *find_line(const char *text, const char *cluster, size_t *ret_len)
 {
 	const size_t want = strlen(cluster);
@@ -128,7 +129,7 @@ int ship_route_refresh(struct ship_route *r, struct err *err)
 		return rc;
 	if (!same_servers(r, &before))
 		return 1;
-	/* Written again with the same content: the one in use stays. */
+	/* The file names the same servers as before, so the one in use stays. */
 	memcpy(before.stamp, stamp, sizeof(stamp));
 	*r = before;
 	return 0;

@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_SHIP_STATUS_H
 #define RAWSTACK_SHIP_STATUS_H
 /*
- * What the shipper tells about itself: a file in the spool (spool_status.h), read by
- * `rawstack-sampler status`, and the state of all as an OpenMetrics file, for whoever collects
- * these. Both are written when the state changes, and else every ten seconds, and replaced as a
- * whole. Failing to write is no reason to stop.
+ * Publishes the shipper's state in a file of the spool (spool_status.h), which `rawstack-sampler
+ * status` reads, and the state of capture, spool and shipping in an OpenMetrics file. Both are
+ * written when the shipper's state changes, and otherwise every ten seconds, and are replaced as a
+ * whole. The shipper goes on if they cannot be written.
  */
 #include "shipper.h"
 
@@ -17,8 +17,8 @@ struct ship_status {
 	char state[16];
 };
 
-/* Tells the state: "shipping", "idle", "waiting" or "stopped". `why` is the reason for waiting, or
- * NULL. */
+/* Publishes the state: "shipping", "idle", "waiting" or "stopped". `why` is the error that the
+ * shipper waits or stopped for, or NULL. */
 void ship_status_tell(struct ship_status *s, const char *state, const char *why, const char *server,
 		      const struct shipper_stats *stats);
 

@@ -6,10 +6,10 @@
 #include "ship_profile.h"
 #include "ship_request.h"
 
-#define BATCH_SAMPLES 12500 /* three at a time, in 40 MB */
+#define BATCH_SAMPLES 12500 /* three such batches at a time take 40 MB */
 #define TIMEOUT_MS    10000
 
-/* Requests of one batch: far above what a segment's locations need. */
+/* Most memory for the requests of one batch: far more than a segment's locations need. */
 #define ARENA_MAX (1 * GIB)
 
 static ship_lane_fn deliver_in_lane;
@@ -112,7 +112,8 @@ static void free_reply(Rawstack__V1__SymbolizedBatch **reply)
 		protobuf_c_message_free_unpacked(&(*reply)->base, NULL);
 }
 
-/* One request and its answer; what the service deferred comes first in wanted[] afterwards. */
+/* Sends one request and takes its answer. Locations that the service deferred come first in
+ * wanted[] afterwards, before those that are not asked for yet. */
 static int ask_service(struct shipper *s, struct work *w, struct ship_profile *p, uint32_t part,
 		       uint32_t *wanted, size_t *count, const uint64_t *weights, struct err *err)
 {
@@ -125,7 +126,7 @@ static int ask_service(struct shipper *s, struct work *w, struct ship_profile *p
 			       &taken, err);
 	if (!rc)
 		rc = s->o.call(w->call_ctx, request.message, s->o.timeout_ms, &reply, err);
-	/* Deferred ones are written over those of this request, which is not read behind them. */
+	/* The deferred locations overwrite those of this request, but only ones already read. */
 	if (!rc)
 		rc = ship_profile_answer(p, &request, reply, wanted, &deferred, err);
 	if (rc)
@@ -138,7 +139,7 @@ static int ask_service(struct shipper *s, struct work *w, struct ship_profile *p
 	return 0;
 }
 
-/* Whether a batch with these answers waits for tables: ERR_UNAVAILABLE, else 0. */
+/* Returns ERR_UNAVAILABLE if a batch with these answers is to wait for tables, else 0. */
 static int wait_for_tables_locked(struct shipper *s, const struct ship_profile *p, struct err *err)
 {
 	uint64_t now_ns = s->o.io->mono_ns(s->o.io->ctx);
@@ -168,7 +169,8 @@ static int wait_for_tables(struct shipper *s, const struct ship_profile *p, stru
 	return rc;
 }
 
-/* The first delivery may wait for tables that are being made, and goes without names if need be. */
+/* Asks the service for the names of a batch. The first delivery may have to wait for tables that
+ * are being made, and goes without names if the service calls the batch malformed. */
 static int symbolize_profile(struct shipper *s, struct work *w, struct ship_profile *p,
 			     bool is_first, struct err *err)
 {
@@ -192,8 +194,9 @@ static int symbolize_profile(struct shipper *s, struct work *w, struct ship_prof
 	return rc || !is_first ? rc : wait_for_tables(s, p, err);
 }
 
-/* Writes a batch to the sink and does not acknowledge it; missing[] tells the modules without a
- * table. `noted`: the batch that the sink already has, and what it lacks; NULL: it has none. */
+/* Writes a batch to the sink without acknowledging it, and marks the modules without a table in
+ * missing[]. `noted` describes the batch that is at the sink already and the ids that it lacks;
+ * NULL: there is none. Returns 0, SHIPPER_KEPT or an error. */
 static int deliver_batch(struct shipper *s, struct work *w, const struct spool_batch *b,
 			 const struct redeliver_batch *noted, bool *missing, struct err *err)
 {
@@ -231,14 +234,15 @@ int shipper_deliver(struct shipper *s, const struct spool_batch *b,
 	int rc = missing ? deliver_batch(s, &s->own, b, noted, missing, err)
 			 : err_set(err, ERR_MEMORY, "shipper: out of memory");
 
-	/* Noted before it is acknowledged; a file that cannot be written costs names, no samples.
+	/* The batch is noted before it is acknowledged. If that fails, names are lost, not samples.
 	 */
 	if (!rc && s->o.watch)
 		(void)redeliver_note(&s->redeliver, b, missing, NULL);
 	return rc;
 }
 
-/* Whether another directory stands there now: the one that was read is removed, or hidden. */
+/* Returns whether the spool's path leads to another directory now, because the one that the reader
+ * has open was removed or mounted over. */
 static bool is_another_spool(const struct shipper *s)
 {
 	struct stat st;
@@ -253,7 +257,7 @@ static int open_ship_spool(struct shipper *s, struct err *err)
 
 	if (s->reader)
 		return 0;
-	/* Should it be replaced right now, that is seen the next time. */
+	/* If it is replaced before it is opened, is_another_spool() sees that later. */
 	(void)stat(s->spool, &st);
 	s->spool_dev = st.st_dev;
 	s->spool_inode = st.st_ino;
@@ -271,13 +275,13 @@ static int open_ship_spool(struct shipper *s, struct err *err)
 
 /* --- stepping -------------------------------------------------------------------------------- */
 
-/* Whether a batch is to be shipped, or might yet grow. */
+/* Returns whether a batch is to be shipped now; if it should rather grow, sets s->due_ns. */
 static bool is_batch_due(struct shipper *s, const struct spool_batch *b)
 {
 	uint64_t now = s->o.io->mono_ns(s->o.io->ctx), first = b->samples[0].time_ns;
 
-	/* The first of a run shows whether the way is clear. Of another boot, or a clock that makes
-	 * no sense: now. */
+	/* The first batch of a run goes at once, to show whether it gets through. A batch whose
+	 * time is in the future is of another boot or a wrong clock and has no age to wait for. */
 	if (!s->stats.batches || s->in_hurry || b->is_stable || first > now ||
 	    now - first >= s->o.batch_age_ns)
 		return true;
@@ -285,7 +289,7 @@ static bool is_batch_due(struct shipper *s, const struct spool_batch *b)
 	return false;
 }
 
-/* The next batch that is to be shipped: 1, 0, negative. */
+/* Reads the next batch that is to be shipped. Returns 1, or 0 if there is none, or an error. */
 static int next_batch(struct shipper *s, struct spool_batch *ret, struct err *err)
 {
 	int rc = spool_reader_next(s->reader, s->o.batch_samples, ret, err);
@@ -321,9 +325,9 @@ static int step_alone(struct shipper *s, struct err *err)
 }
 
 /*
- * Fills the lanes, then takes the oldest. What a failure or a kill leaves at the sink, ahead of
- * what is acknowledged, is replaced under the same ids; so no batch may go behind one that would
- * hold more when it is read again, for then the two would overlap.
+ * Fills the lanes, then takes the oldest batch. After a failure or a kill the sink may hold batches
+ * that are not acknowledged; they are delivered again and replaced under the same ids. So no batch
+ * may follow one that would hold more samples when it is read again, as the two would overlap.
  */
 static int step_lanes(struct shipper *s, struct err *err)
 {
@@ -352,7 +356,8 @@ static int step_lanes(struct shipper *s, struct err *err)
 	return rc ? rc : 1;
 }
 
-/* What is under way is not acknowledged; it comes again, under the same ids. */
+/* Drops the batches that are under way. They are not acknowledged, and so come again under the same
+ * ids. */
 static void drop_lanes(struct shipper *s)
 {
 	while (s->lanes && ship_lanes_take(s->lanes))

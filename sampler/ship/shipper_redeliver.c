@@ -6,7 +6,7 @@ static void on_ready(void *arg, const void *id, size_t len)
 	redeliver_ready(arg, id, len);
 }
 
-/* Asks for the ids that batches wait for. */
+/* Asks the service which of the ids that batches wait for have a table by now. */
 static void watch_ids(struct shipper *s)
 {
 	_cleanup_(freep) ProtobufCBinaryData *ids = NULL;
@@ -31,7 +31,7 @@ static void watch_ids(struct shipper *s)
 		ids[count++] = (ProtobufCBinaryData){len, (uint8_t *)(uintptr_t)p};
 	}
 	s->watch_next = seen < all ? at : 0;
-	/* Not told now: asked again next time. */
+	/* After a failure the ids are asked for again later. */
 	(void)s->o.watch(s->o.call_ctx, ids, count, on_ready, &s->redeliver, NULL);
 }
 
@@ -57,7 +57,7 @@ int shipper_redeliver(struct shipper *s, struct err *err)
 	rc = spool_reader_next(s->second, want.samples, &batch, err);
 	if (rc < 0)
 		return rc;
-	/* The segment may have been dropped, the file at the sink too. */
+	/* The segment may have been dropped, and the file at the sink removed. */
 	if (rc == 0 || batch.segment != want.segment || batch.place != want.place ||
 	    batch.sample_count != want.samples ||
 	    !sink_has(s->o.sink, batch.id, sizeof(batch.id))) {

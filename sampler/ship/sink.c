@@ -11,12 +11,12 @@
 #include "sink_clock.h"
 #include "sink_render.h"
 
-/* Nobody writes one file for as long. */
+/* A temporary file that is older than this is left over: nobody writes one file for so long. */
 #define UNFINISHED_NS UINT64_C(3600000000000)
 
 enum {
 	NAME_MAX_LEN = 2 * LIMIT_BATCH_ID_LEN + 16,
-	BOOT_LEN = 64, /* of a name: host and boot */
+	BOOT_LEN = 64, /* the part of a name that says host and boot */
 };
 
 struct sink {
@@ -24,8 +24,8 @@ struct sink {
 	char *dir;
 	int dir_fd;
 	enum sink_kind kind;
-	struct sink_clock clock; /* real_ns 0: it was not asked yet */
-	bool is_used;            /* a batch is here, as far as is known; set by any thread */
+	struct sink_clock clock; /* real_ns is 0 until the first sweep */
+	bool is_used;            /* a batch was seen or written here; any thread sets it */
 };
 
 static const struct {
@@ -48,13 +48,13 @@ int sink_kind_of(const char *name, enum sink_kind *ret, struct err *err)
 	return err_set(err, ERR_USAGE, "'%.40s' is not pprof, json or folded", name);
 }
 
-/* The name of a directory is lost in a power cut until the one that holds it is synced; the
- * acknowledgement lies elsewhere. */
+/* Syncs the parent, because a power cut may lose the sink's name in it until then, while the
+ * acknowledgement of a batch, which lies elsewhere, survives. */
 static int sync_parent(const struct sink *s, struct err *err)
 {
 	int fd = s->io->open(s->io->ctx, s->dir_fd, "..", O_RDONLY | O_DIRECTORY, 0), rc;
 
-	/* Who may not read it has not made anything in it, or cannot do more for it. */
+	/* A user who may not read the parent did not create the sink in it, or can do no more. */
 	if (fd == -EACCES)
 		return 0;
 	rc = fd < 0 ? fd : s->io->sync(s->io->ctx, fd);
@@ -76,7 +76,8 @@ int sink_reopen(struct sink *s, struct err *err)
 	fd = s->io->open(s->io->ctx, AT_FDCWD, s->dir, O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0)
 		return err_sys(err, -fd, "%s", s->dir);
-	/* A descriptor that was handed over (child_ship.c) leads there still. */
+	/* `dir` may name a descriptor that was handed over (child_ship.c), which still leads to a
+	 * directory after its removal. */
 	if (!fstat(fd, &st) && !st.st_nlink) {
 		s->io->close(s->io->ctx, fd);
 		return err_set(err, ERR_NOT_FOUND,
@@ -111,7 +112,7 @@ int sink_open(struct sink **ret, const char *dir, enum sink_kind kind, const str
 	return 0;
 }
 
-/* ERR_USAGE for an id of no legal length. */
+/* Prints the file name of a batch. Returns 0, or ERR_USAGE if the id is empty or too long. */
 static int name_of_batch(const struct sink *s, const uint8_t *id, size_t id_len,
 			 char name[static NAME_MAX_LEN], struct err *err)
 {
@@ -179,7 +180,7 @@ struct sweep {
 	uint64_t now_ns, total;
 	struct found *files;
 	size_t count, cap;
-	bool failed; /* not all are in files; total counts them all the same */
+	bool failed; /* files[] does not hold all files; total counts them nevertheless */
 };
 
 static bool is_sink_file(const struct sink *s, const char *name)
@@ -190,7 +191,7 @@ static bool is_sink_file(const struct sink *s, const char *name)
 	return hex && hex % 2 == 0 && strlen(name) < NAME_MAX_LEN && !strcmp(name + hex, suffix);
 }
 
-/* ".<name>.<16 hex digits>.tmp" of io_replace_file(). */
+/* Returns whether a name is ".<name>.<16 hex digits>.tmp", as io_replace_file() makes it. */
 static bool is_unfinished_batch(const struct sink *s, const char *name)
 {
 	size_t len = strlen(name);
@@ -243,7 +244,8 @@ static int compare_found_names(const void *a, const void *b)
 	return strcmp(((const struct found *)a)->name, ((const struct found *)b)->name);
 }
 
-/* Their clock was ahead, or ours is behind: in one boot names go by time. */
+/* Gives files from the future, whose clock was ahead or compared with which ours is behind, the
+ * date of the file that follows by name: the names of one boot sort by time. */
 static void place_future(struct sweep *w)
 {
 	const struct found *behind = NULL;
@@ -260,7 +262,7 @@ static void place_future(struct sweep *w)
 	}
 }
 
-/* Nothing is known of the clock but the dates of what is here. */
+/* Seeds the clock from the dates of the files, as no other time is known. */
 static void seed_clock(struct sink *s, const struct sweep *w)
 {
 	const uint64_t real = s->io->real_ns(s->io->ctx);
@@ -278,7 +280,7 @@ static void seed_clock(struct sink *s, const struct sweep *w)
 	sink_clock_seed(&s->clock, s->io, newest, has_future);
 }
 
-/* Dates of a clock that was behind are set right. */
+/* Corrects the dates of files that a clock wrote while it was behind. */
 static void shift_sweep(struct sweep *w, const struct sink_clock_shift *by)
 {
 	for (size_t i = 0; by->by_ns && i < w->count; i++) {
@@ -294,14 +296,14 @@ static void shift_sweep(struct sweep *w, const struct sink_clock_shift *by)
 	}
 }
 
-/* Where no batch is there is nothing whose age a clock could tell: nothing is left behind. */
+/* Saves the clock, but leaves no file in a sink that never held a batch whose age it could tell. */
 static void keep_clock(const struct sink *s)
 {
 	if (__atomic_load_n(&s->is_used, __ATOMIC_RELAXED))
 		sink_clock_save(&s->clock, s->io, s->dir_fd);
 }
 
-/* The time that age is told by. */
+/* Sets w->now_ns to the time by which files age, and saves the clock. */
 static void tell_time(struct sink *s, struct sweep *w)
 {
 	struct sink_clock_shift by;
@@ -317,7 +319,7 @@ static void tell_time(struct sink *s, struct sweep *w)
 	keep_clock(s);
 }
 
-/* Oldest first; among equals by name, which is by place. */
+/* Orders by age, the oldest first, and files of one date by name, which is by place. */
 static int compare_found_batches(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
@@ -349,7 +351,7 @@ int sink_sweep(struct sink *s, const struct sink_limits *limits, uint64_t *ret_r
 
 		if (!old && !(limits->bytes && w.total > limits->bytes))
 			break;
-		/* Nothing else has to make room for one that stays. */
+		/* A file that cannot be removed counts as gone; no other makes room for it. */
 		if (unlinkat(s->dir_fd, f->name, 0) && errno != ENOENT)
 			failed = -errno;
 		else

@@ -25,8 +25,8 @@ static int print_clock(const struct sink_clock *c, char text[static LEN_MAX])
 			    c->real_ns, c->mono_ns, c->doubt_ns, c->ahead_at_ns, c->unproven_ns);
 }
 
-/* What print_clock() prints, and more: whether it stands so in the file is for the caller to see.
- */
+/* Reads what print_clock() printed. It accepts other spellings too; the caller rejects them.
+ * Returns false if the text is no clock. */
 static bool scan_clock(struct sink_clock *c, const char text[static LEN_MAX])
 {
 	uint64_t *const times[] = {&c->real_ns, &c->mono_ns, &c->doubt_ns, &c->ahead_at_ns,

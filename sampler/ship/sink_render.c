@@ -124,7 +124,7 @@ static void folded_text(struct buf *out, struct profile_text t)
 	}
 }
 
-/* Root first, so the lines of a location are in reverse order too. */
+/* Appends the functions of a location. Stacks are root first, so its lines are reversed too. */
 static void folded_location(struct buf *out, const struct profile *p, uint32_t location)
 {
 	struct profile_location l = profile_location(p, location);

@@ -2,9 +2,10 @@
 #ifndef RAWSTACK_SINK_RENDER_H
 #define RAWSTACK_SINK_RENDER_H
 /*
- * A profile as the bytes of a file, one function for each kind of sink. Names in it are untrusted:
- * JSON escapes them, folded stacks have '?' for what would break a line. All append to out, which
- * fails when it is full; negative only when the profile cannot be rendered.
+ * Renders a profile as the bytes of a file, with one function for each kind of sink. Names in a
+ * profile are untrusted: JSON escapes them, and folded stacks have '?' for each byte that would
+ * break a line. The functions append to out, which is marked failed when it is full, and return
+ * negative only if the profile cannot be rendered.
  */
 #include "buf.h"
 #include "profile.h"

@@ -21,10 +21,10 @@ struct compression {
 	int fd;
 	struct spool_packer *packer;
 	uint8_t *raw, *packed;
-	uint64_t end; /* of what was written */
+	uint64_t end; /* where the next block is written */
 };
 
-/* Reads up to SPOOL_BLOCK_LEN; less only at the end of the file. */
+/* Reads SPOOL_BLOCK_LEN bytes, or less at the end of the file. Returns how many, or -errno. */
 static ssize_t read_compressed_input(struct compression *s, uint64_t off)
 {
 	size_t got = 0;
@@ -44,7 +44,7 @@ static ssize_t read_compressed_input(struct compression *s, uint64_t off)
 
 static int write_blocks(struct compression *s, struct spool_segment_info *info, struct err *err)
 {
-	/* Room for the header of as many blocks as there can be. */
+	/* The header gets room for as many blocks as there can be. */
 	const uint64_t most = info->segment_len < LIMIT_SPOOL_SEGMENT
 				      ? (info->segment_len + SPOOL_BLOCK_LEN - 1) / SPOOL_BLOCK_LEN
 				      : SPOOL_BLOCKS_MAX;

@@ -9,7 +9,7 @@ enum {
 	WINDOW_LEN = 64 << 10
 };
 
-/* Our own writes take far less; a record that is incomplete for so long is damage. */
+/* A record that is incomplete for so long is damage: our own writes take far less. */
 #define SETTLE_NS UINT64_C(1000000000)
 
 void spool_cursor_init(struct spool_cursor *c, struct spool_file *file, uint32_t off)
@@ -64,7 +64,7 @@ enum at {
 	AT_END,   /* too few bytes left for a record, all zero */
 };
 
-/* Tells what is at off: an enum at, or negative. */
+/* Returns what is at off, an enum at, or negative. */
 static int look_at(struct spool_cursor *c, uint32_t off, struct spool_record *ret, struct err *err)
 {
 	static const uint8_t zeros[sizeof(struct spool_record_head)];
@@ -95,8 +95,8 @@ static int look_at(struct spool_cursor *c, uint32_t off, struct spool_record *re
 	return AT_RECORD;
 }
 
-/* Finds the first whole record at or after off: 1, or 0 with *ret_off behind the last byte that is
- * not zero. */
+/* Finds the first whole record at or after off. Returns 1, 0 with *ret_off behind the last byte
+ * that is not zero, or negative. */
 static int resync_records(struct spool_cursor *c, uint32_t off, struct spool_record *ret,
 			  uint32_t *ret_off, struct err *err)
 {
@@ -118,7 +118,7 @@ static int resync_records(struct spool_cursor *c, uint32_t off, struct spool_rec
 	return 0;
 }
 
-/* Ends the search: the rest, without unused room at the end, is damage. */
+/* Ends the search: the rest, except for unused room at the end, is damage. */
 static int give_up_search(struct spool_cursor *c, struct err *err)
 {
 	uint32_t end = c->off;
@@ -140,7 +140,8 @@ static int give_up_search(struct spool_cursor *c, struct err *err)
 	return 0;
 }
 
-/* Whether the incomplete record at c->off has been incomplete long enough to count as damage. */
+/* Returns whether the incomplete record at c->off has been incomplete long enough to count as
+ * damage. */
 static bool damage_is_settled(struct spool_cursor *c)
 {
 	const struct io *io = c->file->io;

@@ -3,15 +3,16 @@
 #define RAWSTACK_SPOOL_CURSOR_H
 /*
  * Walks from record to record of a segment, through damage. Internal to the spool library. One
- * thread at a time.
+ * thread uses it at a time.
  */
 #include "limits.h"
 #include "spool_file.h"
 
-/* Bytes checksummed in vain while looking for the next whole record of one damaged segment. */
+/* Most bytes that are checksummed in vain in the search for whole records of one damaged segment.
+ */
 #define LIMIT_SPOOL_RESYNC (256 * MIB)
 
-/* Walks the records of one open segment. Fields are for reading. */
+/* Walks the records of one open segment. Callers only read the fields. */
 struct spool_cursor {
 	struct spool_file *file;
 	uint32_t off;         /* of the next record */
@@ -22,7 +23,7 @@ struct spool_cursor {
 	uint64_t wasted;   /* bytes checksummed in vain, for LIMIT_SPOOL_RESYNC */
 	bool is_over;      /* `wasted` reached its limit: the rest of the segment is damage */
 	uint64_t wait_ns;  /* since when the record at off is not whole; 0: it was not looked at */
-	uint32_t wait_off; /* that offset */
+	uint32_t wait_off; /* the offset of that record */
 };
 
 struct spool_record {
@@ -31,7 +32,7 @@ struct spool_record {
 	size_t len;
 };
 
-/* The file must outlive the cursor. */
+/* Begins to read at off. The file must outlive the cursor. */
 void spool_cursor_init(struct spool_cursor *c, struct spool_file *file, uint32_t off);
 void spool_cursor_done(struct spool_cursor *c);
 

@@ -300,8 +300,8 @@ static int take_stock(struct spool_disk *d, struct err *err)
 				  &last, err);
 	if (!rc)
 		spool_disk_account_open(d);
-	/* Milliseconds since 1970, so that a directory that was removed does not use the numbers,
-	 * and with them the batch ids, of its predecessor again. */
+	/* Numbers begin at the milliseconds since 1970, so that a directory made in place of a
+	 * removed one does not reuse its numbers, and with them its batch ids. */
 	next = d->io->real_ns(d->io->ctx) / 1000000;
 	d->first = (last < next ? next : last) + 1;
 	return rc;
@@ -345,7 +345,8 @@ int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool
 }
 
 /* Packs the segment that just ended, so that a capturer that ends in order leaves nothing large. A
- * small one, less than the room it held while it ran, is left to the next capturer. */
+ * small one takes less than the room it held while it was written, and is left to the next
+ * capturer. */
 static void pack_last(struct spool_disk *d)
 {
 	const struct spool_retained *k = spool_retention_unpacked(&d->retention);

@@ -5,8 +5,8 @@
  * The file side of a spool's writer: it begins segments, appends to them, syncs, seals and packs
  * them, and drops them when limits say so. The other side (spool_writer.c) makes the bytes and
  * hands them over as chunks; after spool_disk_detach() it never waits for the disk. Internal to the
- * spool library. One thread calls; after spool_disk_detach() two threads of this module do the
- * work.
+ * spool library. One thread calls the functions; after spool_disk_detach() two threads of this
+ * module do the work.
  */
 #include "spool_segment.h"
 
@@ -33,7 +33,7 @@ struct spool_tally {
 	struct spool_ship_ends ship;
 };
 
-/* What the disk did so far. */
+/* What the disk side did so far. */
 struct spool_disk_state {
 	bool is_failing;   /* nothing can be stored now, as the last error says */
 	uint64_t given_up; /* the newest segment that cannot be appended to any more; 0: none */
@@ -46,38 +46,38 @@ struct spool_disk_state {
 };
 
 /* Creates dir if needed, locks it, and lists its segments. `limits` has no defaults left to fill
- * in. `origin` and `io` must outlive *ret. ERR_EXISTS, ERR_IO, ... */
+ * in. `origin` and `io` must outlive *ret. Returns 0, ERR_EXISTS, ERR_IO, ... */
 int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool_limits *limits,
 		    const struct spool_origin *origin, const struct io *io, struct err *err);
 
 /* Returns the number that the first segment gets. */
 uint64_t spool_disk_first(const struct spool_disk *d);
 
-/* Starts threads that do all file work from now on. Call it once, never beside another call.
- * ERR_MEMORY, ERR_IO. */
+/* Starts threads that do all file work from now on. Call it once, and not during another call.
+ * Returns 0, ERR_MEMORY or ERR_IO. */
 int spool_disk_detach(struct spool_disk *d, struct err *err);
 
 /* Allocates a chunk of len bytes, zeroed except its len; NULL: out of memory. */
 struct spool_chunk *spool_chunk_new(size_t len);
 
-/* Takes the chunk. False when too much waits for the disk already: its samples are counted as lost,
- * and its segment is given up. */
+/* Takes the chunk. Returns false when too much waits for the disk already: its samples are counted
+ * as lost, and its segment is given up. */
 bool spool_disk_put(struct spool_disk *d, struct spool_chunk *chunk);
 
 /* Syncs and applies limits when that is due. It has no effect once threads do so. */
 void spool_disk_poll(struct spool_disk *d);
 
-/* Reads the state. */
+/* Copies the state to *ret. */
 void spool_disk_look(struct spool_disk *d, struct spool_disk_state *ret);
 
-/* Returns an error that was not reported yet: its code and *err; 0 when there is none. A run of
- * failures is one error. */
+/* Returns the code of an error that was not reported yet and *err, or 0. A run of failures is one
+ * error. */
 int spool_disk_error(struct spool_disk *d, struct err *err);
 
 /* Passes the present counts on to the account beside the segments (spool_account.h). */
 void spool_disk_tally(struct spool_disk *d, const struct spool_tally *tally);
 
-/* Returns why nothing can be stored now: its code and *err; 0: it can. */
+/* Returns the error code and *err when nothing can be stored now, or 0. */
 int spool_disk_why(struct spool_disk *d, struct err *err);
 
 /* Ends the segment after a failure of the caller, as if writing had failed. */

@@ -8,7 +8,7 @@
 /* An account that does not change is written again after so long, to show that a capturer runs. */
 #define ACCOUNT_REST_NS UINT64_C(60000000000)
 
-/* Whether this writer wrote the account: then its directory was only emptied. */
+/* Returns whether this writer wrote the account: its directory was then only emptied. */
 static bool is_own(const struct spool_disk *d, const struct spool_account *a)
 {
 	return d->account_ns && a->sequence == d->account.sequence &&
@@ -36,15 +36,15 @@ void spool_disk_account_open(struct spool_disk *d)
 	d->account_ns = 0;
 }
 
-/* What the other side told last may be older than what it moved with. */
+/* Subtracts without wrapping: the last tally may be older than the counts at the last move. */
 static uint64_t subtract_to_zero(uint64_t n, uint64_t by)
 {
 	return n > by ? n - by : 0;
 }
 
-/* The account of the directory that is written to, which leaves out what this run brought to others
- * before. left_losses: those at the end of what belongs to the directory, which is all that is
- * stored so far; NULL while it is not left. */
+/* Makes the account of the current directory, without what this run stored in others before. When
+ * the directory is left, left_losses are the losses at the end of its data, which are all data
+ * stored so far; otherwise it is NULL. */
 static void make_account(struct spool_disk *d, const uint64_t *left_losses,
 			 struct spool_account *ret)
 {
@@ -105,7 +105,7 @@ void spool_disk_account_write(struct spool_disk *d)
 	    now - d->account_ns < ACCOUNT_REST_NS)
 		return;
 	a.unix_ns = d->io->real_ns(d->io->ctx);
-	/* An account that cannot be written is tried again, and counts on. */
+	/* An account that cannot be written is tried again later. */
 	if (spool_account_write(d->io, d->place.dir_fd, &a))
 		return;
 	d->account = a;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which directory a spool's writer works in: it may be removed, or its path may lead to another
- * one. */
+/* The directory that a spool's writer works in. It may be removed, or its path may lead to another.
+ */
 #include <assert.h>
 #include <fcntl.h>
 
@@ -18,7 +18,7 @@ static void leave_place(struct spool_disk *d)
 	d->retention.dropped = dropped;
 }
 
-/* Only packing uses the directory without the lock. */
+/* Returns whether a segment is being packed: only packing uses the directory without the lock. */
 static bool is_packing(struct spool_disk *d)
 {
 	bool ret;
@@ -29,7 +29,8 @@ static bool is_packing(struct spool_disk *d)
 	return ret;
 }
 
-/* Opens what the path leads to now. It must have no newer segments, or nobody would read ours. */
+/* Opens the directory that the path leads to now. It must have no newer segments, or nobody would
+ * read ours. */
 static int open_place(struct spool_disk *d, struct spool_place *place, struct spool_retention *keep,
 		      uint64_t newest, struct err *err)
 {

@@ -3,7 +3,7 @@
 #define RAWSTACK_SPOOL_DISK_PRIV_H
 /*
  * State shared by spool_disk.c (the threads and the queue between them), spool_disk_work.c (their
- * work on files), spool_disk_place.c (the directory) and spool_disk_account.c (what is told of it).
+ * work on files), spool_disk_place.c (the directory) and spool_disk_account.c (the account in it).
  */
 #include <pthread.h>
 
@@ -30,8 +30,8 @@ enum io_job_state {
 };
 
 struct io_job {
-	enum io_job_state state; /* under the lock. ASKED: the rest belongs to the worker, else to
-				  * the thread that works */
+	enum io_job_state state; /* under the lock. While it is ASKED, the other fields belong to
+				    the worker, else to the thread that works */
 	enum io_job_kind kind;
 	int fd, rc;
 	uint64_t segment, len;
@@ -45,7 +45,7 @@ struct spool_disk {
 	struct spool_place place;
 	uint64_t first;
 
-	/* What follows is used by the thread that works only: the caller, or the thread that set
+	/* Only the thread that works uses what follows: the caller, or the thread that set
 	 * is_working. */
 	int fd; /* of the current segment; -1: there is none */
 	uint64_t segment, end;
@@ -66,7 +66,7 @@ struct spool_disk {
 	uint64_t account_ns;                  /* when writing it was last tried */
 	struct {
 		uint64_t stored, samples, losses[SPOOL_LOSS_COUNT];
-	} base; /* what the accounts of directories that this run has left count */
+	} base; /* counts in the accounts of directories that this run has left */
 	struct {
 		int fd;
 		uint64_t segment;
@@ -92,15 +92,14 @@ struct spool_disk {
 uint64_t spool_disk_now_ns(const struct spool_disk *d);
 
 /* Opens and locks the directory that the path leads to, in place of the one that was removed, and
- * makes it if there is none. ERR_EXISTS when another process writes there, or wrote later;
- * ERR_UNAVAILABLE while an I/O job uses the old directory; ERR_IO. */
+ * makes it if there is none. Returns 0, ERR_EXISTS when another process writes there, or wrote
+ * later, ERR_UNAVAILABLE while an I/O job uses the old directory, ERR_IO, ... */
 int spool_disk_reopen(struct spool_disk *d, struct err *err);
 
 /* Does a job that may take long: in the worker, or in the caller when there are no threads. */
 void spool_disk_run_io_job(struct spool_disk *d, struct io_job *c);
 
-/* The functions below are called by the thread that works only. This one takes the result of an I/O
- * job. */
+/* Only the thread that works calls the functions below. This one takes the result of an I/O job. */
 void spool_disk_take_io_job(struct spool_disk *d, const struct io_job *c);
 
 /* Asks for an I/O job, which the worker does after the rest of its work. Returns false while
@@ -148,7 +147,8 @@ void spool_disk_give_up(struct spool_disk *d, uint64_t segment);
 /* Says which segment is the last one in the directory. */
 void spool_disk_set_leaves(struct spool_disk *d, uint64_t segment);
 
-/* Does what is due by time: syncs, limits, packing, the account; and sets when the next is due. */
+/* The first does what is due by time: syncs, limits, packing, the account. The second returns when
+ * the next sync or check of the limits is due. */
 void spool_disk_do_due(struct spool_disk *d);
 uint64_t spool_disk_next_due(const struct spool_disk *d);
 

@@ -163,9 +163,9 @@ static void pack_next(struct spool_disk *d)
 	const bool may_pack = d->detached && d->next.dir_fd < 0;
 	const struct spool_retained *k = may_pack ? spool_retention_unpacked(&d->retention) : NULL;
 
-	/* The one that ended just now waits for the next to begin: it may be the last, which
-	 * spool_disk_close() decides on. While one is packed it is there twice: that is no reason
-	 * to go below the floor. */
+	/* The segment that ended just now is packed when the next begins: it may be the last, which
+	 * spool_disk_end() decides on. A segment is there twice while it is packed, which must not
+	 * use up the room that is to stay free. */
 	if (k && k->number != d->segment && !d->closing_count &&
 	    d->io->free_bytes(d->io->ctx, d->place.dir_fd) >= d->limits.free_floor + k->len)
 		spool_disk_ask(d, IO_JOB_PACK, -1, k->number);
@@ -296,8 +296,8 @@ static void begin_segment(struct spool_disk *d, const struct spool_chunk *c)
 	}
 }
 
-/* A part of a chunk may get there on an error, and then later records cannot follow: the segment
- * ends here. */
+/* After an error a part of the chunk may be in the file, and later records cannot follow it: the
+ * segment ends here. */
 void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c)
 {
 	struct err err;
@@ -334,8 +334,8 @@ static bool is_due(const struct spool_disk *d, uint64_t last_ns)
 	return spool_disk_now_ns(d) - last_ns >= d->limits.sync_ns - early_ns;
 }
 
-/* What is appended to a file without a name is lost with this process: that would go on until the
- * segment is full. */
+/* What is appended to a removed file is lost with this process, and without this check that would
+ * go on until the segment is full. */
 void spool_disk_look_for_segment(struct spool_disk *d)
 {
 	char name[SPOOL_NAME_MAX];
@@ -349,7 +349,7 @@ void spool_disk_look_for_segment(struct spool_disk *d)
 	err_set(&err, ERR_NOT_FOUND,
 		"%s: the segment that was written to is removed: another one begins", d->dir);
 	spool_disk_tell(d, &err);
-	d->failing = false; /* if that cannot be, it is worth a line of its own */
+	d->failing = false; /* so that a failure to begin one is reported, too */
 	count_lost(d, d->unseen);
 	d->stored -= d->unseen;
 	spool_disk_give_up(d, d->segment);

@@ -2,14 +2,14 @@
 #ifndef RAWSTACK_SPOOL_END_H
 #define RAWSTACK_SPOOL_END_H
 /*
- * How the walk of a stored stack ended, as the capturer saw it. A chain of frame pointers ends with
- * a zero at the outermost function, and also behind code without frame pointers, so only names can
- * tell whether a stack is whole (proto/profile/stack_end.h).
+ * Tells how the walk of a stored stack ended, as the capturer saw it. A chain of frame pointers
+ * ends with a zero at the outermost function, and also behind code without frame pointers, so only
+ * names can tell whether a stack is whole (proto/profile/stack_end.h).
  */
 #include "spool.h"
 
 enum spool_end {
-	SPOOL_END_UNVERIFIED, /* with a zero */
+	SPOOL_END_UNVERIFIED, /* the chain ended with a zero */
 	SPOOL_END_DEPTH_LIMIT,
 	SPOOL_END_IMPLAUSIBLE,
 	SPOOL_END_READ_FAULT,

@@ -63,7 +63,7 @@ static size_t raw_block_len(const struct spool_segment_info *info, uint32_t bloc
 	return left < info->block_len ? (size_t)left : info->block_len;
 }
 
-/* Reads len bytes at off; less only at the end of the file. */
+/* Reads len bytes at off, or less at the end of the file. Returns how many, or -errno. */
 static ssize_t read_spool_file_at(const struct spool_file *f, uint8_t *p, size_t len, uint64_t off)
 {
 	size_t got = 0;
@@ -80,7 +80,7 @@ static ssize_t read_spool_file_at(const struct spool_file *f, uint8_t *p, size_t
 	return (ssize_t)got;
 }
 
-/* Makes f->block the bytes of a block; 0 or -errno. */
+/* Unpacks a block into f->block. Returns 0 or -errno. */
 static int load_block(struct spool_file *f, uint32_t index)
 {
 	const struct spool_header_block *b = &f->info.blocks[index];

@@ -4,7 +4,7 @@
 /*
  * One segment, open for reading: the bytes that the writer appended, from a plain or a packed file.
  * Places, batch ids and acknowledgements are offsets in these bytes, so packing a segment changes
- * none of them. Internal to the spool library. One thread at a time.
+ * none of them. Internal to the spool library. One thread uses it at a time.
  */
 #include "spool_header.h"
 

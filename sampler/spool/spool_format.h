@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_SPOOL_FORMAT_H
 #define RAWSTACK_SPOOL_FORMAT_H
 /*
- * The bytes of a spool directory, with no code; FORMAT.md tells them with their reasons. All
- * integers are little-endian, records are 8-byte aligned, a reader leaves out another major number,
- * and ignores what a later minor number added: unknown header entries, unknown record types, and
- * bytes behind the entries it knows in a header entry.
+ * The bytes of a spool directory; FORMAT.md describes them and gives reasons. All integers are
+ * little-endian, and records are 8-byte aligned. A reader passes over files with another major
+ * number, and ignores what a later minor number added: unknown header entries, unknown record
+ * types, and bytes behind the part of a header entry that it knows.
  *
  *	lock                            empty; flock(2)ed by the writer, who has also marked the
  *	                                directory (dir_lock.h)
@@ -22,17 +22,17 @@
 #define SPOOL_ACK_MAGIC "RAWSPACK"
 
 enum {
-	SPOOL_MAJOR = 3,        /* as it is appended to */
-	SPOOL_MAJOR_PACKED = 4, /* packed, after it was sealed */
+	SPOOL_MAJOR = 3,        /* of a segment that is appended to */
+	SPOOL_MAJOR_PACKED = 4, /* of a packed segment */
 	SPOOL_STATE_MAJOR = 1,  /* of `ack`, `dropped` and `account` */
 	SPOOL_MINOR = 0,
 	SPOOL_ACCOUNT_MINOR = 1,     /* has struct spool_disk_account_more */
 	SPOOL_HEADER_LEN = 512,      /* what this version writes */
-	SPOOL_HEADER_MAX = 4096,     /* what it accepts */
-	SPOOL_HEADER_ENTRY_MAX = 64, /* directory entries it accepts */
+	SPOOL_HEADER_MAX = 4096,     /* what this version accepts */
+	SPOOL_HEADER_ENTRY_MAX = 64, /* directory entries that this version accepts */
 	SPOOL_RECORD_ALIGN = 8,
 	SPOOL_BLOCK_LEN = 256 << 10, /* what a block of a packed segment unpacks to, at most */
-	SPOOL_BLOCKS_MAX = 256,      /* of them: LIMIT_SPOOL_SEGMENT */
+	SPOOL_BLOCKS_MAX = 256,      /* blocks of a segment, at most: LIMIT_SPOOL_SEGMENT */
 };
 
 struct spool_header {
@@ -41,7 +41,7 @@ struct spool_header {
 	uint32_t header_len;  /* where records begin; a multiple of 8 */
 	uint64_t segment;     /* the number in the file's name */
 	uint64_t segment_len; /* the length the file was preallocated to */
-	uint32_t entry_count; /* of struct spool_header_entry, right behind */
+	uint32_t entry_count; /* number of struct spool_header_entry, which follow */
 	uint32_t crc;         /* CRC-32C of all header_len bytes, these four as zero */
 };
 _Static_assert(sizeof(struct spool_header) == 40, "on disk");
@@ -67,25 +67,25 @@ struct spool_header_origin {
 };
 _Static_assert(sizeof(struct spool_header_origin) == 192, "on disk");
 
-/* What a reader may miss: after a killed writer, what was added in the last flush_ns; after a power
- * cut, what was added in the last flush_ns + sync_ns. */
+/* Bounds of what a reader may miss: when the writer was killed, what it added in the last flush_ns;
+ * after a power cut, what it added in the last flush_ns + sync_ns. */
 struct spool_header_bounds {
 	uint64_t flush_ns, sync_ns;
 };
 _Static_assert(sizeof(struct spool_header_bounds) == 16, "on disk");
 
-/* Block i unpacks to the bytes from i * block_len on of the segment as it was, header included; the
- * last one to what is left of raw_len. Behind it block_count times struct spool_header_block. */
+/* Block i unpacks to block_len bytes of the original segment, header included, from i * block_len
+ * on; the last one to the rest of raw_len. block_count times struct spool_header_block follow. */
 struct spool_header_blocks {
 	uint64_t raw_len;
 	uint32_t block_len, block_count;
-	uint32_t records_off; /* where records begin in what they unpack to */
-	uint32_t late_told;   /* how many of them are LATE, and 1; 0: it is not said */
+	uint32_t records_off; /* where records begin in the unpacked bytes */
+	uint32_t late_told;   /* 1 + the number of LATE records; 0: unknown */
 };
 _Static_assert(sizeof(struct spool_header_blocks) == 24, "on disk");
 
 struct spool_header_block {
-	uint32_t off, len; /* in the file; as long as what it unpacks to: not packed */
+	uint32_t off, len; /* in the file; a block as long as its unpacked bytes is a plain copy */
 	uint32_t crc;      /* CRC-32C of these bytes */
 };
 _Static_assert(sizeof(struct spool_header_block) == 12, "on disk");
@@ -123,19 +123,19 @@ enum spool_record_type {
 	SPOOL_RECORD_LATE = 9,      /* u32 count, u32 pid, u64 start_ns, u64 since_ns, u64 until_ns,
 				       then each: uleb pc, uleb len, uleb name len, name */
 	SPOOL_RECORD_FILE_SEGMENTS = 10, /* u32 count, u32 0, then each: uleb module, uleb count,
-				       then so often uleb file_off, uleb vaddr, uleb len */
+					    then count times uleb file_off, uleb vaddr, uleb len */
 };
 
 enum {
 	SPOOL_MODULE_KERNEL = 1
 }; /* a flag of MODULES */
 
-/* The first byte of a sample. What is expected: FORMAT.md, "Samples". */
+/* The first byte of a sample. FORMAT.md, "Samples", says which CPU is expected. */
 enum spool_sample_first {
-	SPOOL_SAMPLE_CPU = 1 << 0,    /* the expected one */
-	SPOOL_SAMPLE_THREAD = 1 << 1, /* that of the CPU's sample before */
-	SPOOL_SAMPLE_WEIGHT = 1 << 2, /* 1 */
-	SPOOL_SAMPLE_LATE_SHIFT = 3,  /* the upper five bits: 0, or so many us late, plus */
+	SPOOL_SAMPLE_CPU = 1 << 0,    /* the sample is of the expected CPU */
+	SPOOL_SAMPLE_THREAD = 1 << 1, /* the thread is that of the CPU's previous sample */
+	SPOOL_SAMPLE_WEIGHT = 1 << 2, /* the weight is 1 */
+	SPOOL_SAMPLE_LATE_SHIFT = 3,  /* the upper five bits: 0, or LATE_ZERO + us late */
 	SPOOL_SAMPLE_LATE_ZERO = 16,
 };
 
@@ -150,8 +150,8 @@ struct spool_ack {
 };
 _Static_assert(sizeof(struct spool_ack) == 32, "on disk");
 
-/* Two of them, at 0 and 4,096 of the file; the one with the greater sequence counts.
- * A segment whose number is not above `segment` is dropped, whether its file is still there or not.
+/* The file holds two of these, at 0 and 4,096; the one with the greater sequence is valid. A
+ * segment whose number is not above `segment` is dropped, whether its file is still there or not.
  */
 #define SPOOL_DROPPED_MAGIC "RAWSPDRP"
 
@@ -165,10 +165,11 @@ struct spool_dropped {
 };
 _Static_assert(sizeof(struct spool_dropped) == 40, "on disk");
 
-/* Two of them likewise. `total` is since the directory was made, `run` of the last run alone. */
+/* The file holds two of these likewise. `total` counts since the directory was made, `run` in the
+ * last run alone. */
 #define SPOOL_ACCOUNT_MAGIC "RAWSPACC"
 enum {
-	SPOOL_DISK_LOSSES = 32 /* that there is room for */
+	SPOOL_DISK_LOSSES = 32 /* losses that there is room for */
 };
 
 struct spool_disk_account {
@@ -182,23 +183,23 @@ struct spool_disk_account {
 	struct {
 		uint64_t total, run;
 	} losses[SPOOL_DISK_LOSSES];
-	char why[240]; /* why nothing can be stored now, NUL-padded; empty: it can */
+	char why[240]; /* why nothing can be stored now, NUL-padded; empty: storing works */
 };
 _Static_assert(sizeof(struct spool_disk_account) == 808, "on disk");
 
-/* Right behind it, since minor 1. It counts when its sequence is the same: an older version writes
- * the front alone. */
+/* Follows struct spool_disk_account since minor 1. It is valid when both have the same sequence,
+ * because an older version writes the first part alone. */
 struct spool_disk_account_more {
 	uint32_t crc;      /* CRC-32C of all bytes, these four as zero */
 	uint32_t reserved; /* zero */
 	uint64_t sequence;
-	/* The samples that the account has as stored end in this segment at this offset; what
-	 * stands behind was stored later. UINT32_MAX: nothing follows in that segment. Segment 0:
-	 * none. */
+	/* The samples that the account counts as stored end at this offset of this segment; what
+	 * follows was stored later. UINT32_MAX: nothing follows in that segment. Segment 0: none.
+	 */
 	uint64_t segment, end;
 	uint64_t run_stored; /* samples stored in the last run up to there */
-	/* How often the shipper that the capturer starts ended by itself in the last run; and of
-	 * the last time the status, as by waitpid(2), and Unix time in ns. */
+	/* How often the shipper that the capturer starts ended by itself in the last run; the
+	 * status of the last end, as from waitpid(2), and its Unix time in ns. */
 	uint64_t ship_ended, ship_status, ship_ended_ns;
 };
 _Static_assert(sizeof(struct spool_disk_account_more) == 64, "on disk");

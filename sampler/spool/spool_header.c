@@ -131,8 +131,8 @@ static int decode_origin(const uint8_t *p, size_t len, struct spool_origin *ret)
 	return 0;
 }
 
-/* Every block is in the file behind the header and unpacks to no more than it says; together they
- * are the segment as it was, from its first byte. */
+/* Decodes the list of blocks. Checks that each block lies behind the header and is no longer than
+ * block_len, and that together they are the whole original segment. */
 static int decode_blocks(const uint8_t *p, size_t len, uint32_t header_len,
 			 struct spool_segment_info *ret, struct err *err)
 {

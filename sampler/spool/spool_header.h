@@ -14,16 +14,16 @@ enum {
 	SPOOL_NAME_MAX = 32
 };
 
-/* "segment-000000000000002a.spool". Returns name. */
+/* Writes a name such as "segment-000000000000002a.spool", and returns it. */
 const char *spool_segment_name(uint64_t segment, char name[static SPOOL_NAME_MAX]);
 
 struct spool_segment_info {
 	uint64_t segment, segment_len;
 	uint64_t sync_ns;     /* the writer's promise */
-	uint32_t records_off; /* of a packed segment: in what it unpacks to */
+	uint32_t records_off; /* where records begin; of a packed segment, in the unpacked bytes */
 	struct spool_origin origin;
 	/* Only for a packed segment; block_count is 0 otherwise. */
-	uint64_t raw_len;   /* what the blocks unpack to */
+	uint64_t raw_len;   /* bytes that the blocks unpack to */
 	uint32_t late_told; /* 1 + the number of records of type LATE; 0: unknown */
 	uint32_t block_len, block_count;
 	struct spool_header_block blocks[SPOOL_BLOCKS_MAX];
@@ -36,8 +36,8 @@ size_t spool_header_len(uint32_t block_count);
 size_t spool_header_encode(const struct spool_segment_info *info,
 			   uint8_t out[static SPOOL_HEADER_MAX]);
 
-/* ERR_DATA for damage, ERR_UNSUPPORTED for another major number, ERR_IO. Numbers of what it fills
- * in are within their limits. */
+/* Reads and checks a header. Returns 0, ERR_DATA for damage, ERR_UNSUPPORTED for another major
+ * number, or ERR_IO. All numbers in *ret are within their limits. */
 int spool_header_read(const struct io *io, int fd, struct spool_segment_info *ret, struct err *err);
 
 #endif

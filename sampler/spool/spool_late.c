@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Late names that a reader keeps: those of five processes with 4,096 functions each, of 500 bytes.
- */
+/* Most bytes of late names that a reader keeps: enough for five processes with 4,096 functions
+ * each, of 500 bytes. */
 #define LIMIT_SPOOL_LATE_LEN (16 * MIB)
 
 /* The names that one reading of a perf map gave for one process. */
@@ -34,7 +34,7 @@ static void close_late_segment(struct spool_late *l)
 	spool_file_close(&l->file);
 }
 
-/* What stands in segments below `from`. */
+/* Forgets the records of segments below `from`. */
 static void forget_below(struct spool_late *l, uint64_t from)
 {
 	size_t gone = 0;
@@ -142,7 +142,7 @@ static bool late_is_full(const struct spool_late *l)
 	return l->len >= LIMIT_SPOOL_LATE_LEN;
 }
 
-/* What there is of the open segment now; nobody adds to one that is finished. */
+/* Reads what the open segment holds now. Nobody adds to one that is finished. */
 static void look_at_segment(struct spool_late *l, bool is_finished)
 {
 	struct spool_record rec;
@@ -202,7 +202,7 @@ void spool_late_look(struct spool_late *l, uint64_t from)
 		l->segment = from ? from - 1 : 0;
 	}
 	l->from = from;
-	/* Listed before reading: what has another one behind it is finished. */
+	/* The list is made before reading: a segment with another one behind it is finished. */
 	if (spool_segments_list(l->io, l->dir_fd, &found, NULL))
 		return;
 	while (i < found.count && found.numbers[i] <= l->segment)

@@ -4,7 +4,7 @@
 /*
  * Names that became known after their samples were stored (records of type LATE). They are read
  * ahead of the samples, up to the end of the spool, and found by process, time and address.
- * Internal to the spool library. One thread at a time.
+ * Internal to the spool library. One thread uses it at a time.
  *
  * A record is in the segment of its samples or in a later one. So records of segments below the one
  * that is read are forgotten, and the memory limit bounds how far ahead records are read.

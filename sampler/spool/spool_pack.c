@@ -6,9 +6,9 @@
 #include "crc32c.h"
 #include "limits.h"
 
-/* Entries of one dictionary of a segment, and bytes of their keys in memory. A segment ends when
- * either is reached, which a machine that starts a compiler at every moment does after half a
- * minute at 999 Hz. */
+/* Most entries of one dictionary of a segment, and most bytes of their keys in memory. A segment
+ * ends when either is reached: after half a minute at 999 Hz on a machine that starts compilers all
+ * the time. */
 #define LIMIT_SPOOL_DICT     LIMIT(32768)
 #define LIMIT_SPOOL_DICT_LEN (2 * MIB)
 
@@ -17,7 +17,7 @@
 #define MARGIN_LEN       (UINT64_C(128) << 10)
 /* Heads and padding of one record of each type, and the record that seals the segment. */
 #define OVERHEAD         (UINT64_C(512) + SPOOL_LOSS_COUNT * 16)
-/* The three numbers of a name that became known late, at most. */
+/* Most bytes of the three numbers of a late name. */
 #define LATE_NUMBERS_LEN 23
 
 void spool_pack_init(struct spool_pack *p, uint64_t segment_len, uint64_t period_ns)
@@ -107,7 +107,8 @@ static void emit_losses(struct spool_pack *p)
 
 	if (!p->losses_changed)
 		return;
-	/* All that are not zero, changed or not: a damaged record hides none of them for long. */
+	/* Every loss that is not zero is stated, changed or not, so that a damaged record hides
+	 * none for long. */
 	for (uint32_t i = 0; i < SPOOL_LOSS_COUNT; i++) {
 		if (p->losses[i] <= p->left_losses[i])
 			continue;
@@ -118,7 +119,7 @@ static void emit_losses(struct spool_pack *p)
 	p->losses_changed = false;
 }
 
-/* Dictionaries first, then what refers to them, so that any prefix of the segment makes sense. */
+/* Emits dictionaries before what refers to them, so that any prefix of the segment makes sense. */
 void spool_pack_emit(struct spool_pack *p)
 {
 	for (int i = 0; i < SPOOL_DICT_COUNT; i++) {
@@ -197,7 +198,7 @@ size_t spool_pack_late(struct spool_pack *p, const struct spool_late_scope *scop
 
 /* --- entries --------------------------------------------------------------------------------- */
 
-/* Whether len more bytes of payload surely fit into the segment. */
+/* Returns whether len more bytes of payload surely fit into the segment. */
 bool spool_pack_has_room(const struct spool_pack *p, uint64_t len)
 {
 	return p->off + p->out.len + p->pending_len + OVERHEAD + len <= p->segment_len;
@@ -215,8 +216,8 @@ static bool is_tight(const struct spool_pack *p, const struct intern *keys)
 }
 
 /*
- * The index of a key. When it is new, *ret_to is where its entry of at most max_len bytes is to be
- * appended; end_entry() follows.
+ * Returns the index of a key. If the key is new, the caller appends its entry, of at most max_len
+ * bytes, to *ret_to, and calls end_entry(); otherwise *ret_to is NULL.
  */
 static uint32_t begin_entry(struct spool_pack *p, enum spool_dict_kind kind, const void *key,
 			    size_t len, size_t max_len, struct buf **ret_to)
@@ -375,8 +376,8 @@ uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t)
 	return index;
 }
 
-/* Whether the segments of a file are stored for the first time in this segment of the spool. A
- * process that is read anew has new modules with the same segments. */
+/* Notes that the file segments of a module are stored in this segment of the spool. Returns false
+ * if they are already: a process that is read anew has new modules with the same segments. */
 static bool set_has_segments(struct spool_pack *p, uint32_t module)
 {
 	struct buf *b = &p->has_segments;

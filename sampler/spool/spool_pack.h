@@ -3,7 +3,8 @@
 #define RAWSTACK_SPOOL_PACK_H
 /*
  * The content of one segment on its way to the file: dictionaries, samples and losses become
- * records in memory. Does no file work. Internal to the spool library. One thread at a time.
+ * records in memory. Does no file work. Internal to the spool library. One thread uses it at a
+ * time.
  */
 #include "buf.h"
 #include "intern.h"
@@ -26,29 +27,30 @@ struct spool_dict {
 	uint32_t pending_first;
 };
 
-/* Fields are for reading, but for out, off and both losses, which are the writer's. */
+/* Callers only read the fields, except for out, off and both arrays of losses, which the writer
+ * sets. */
 struct spool_pack {
 	struct spool_dict dicts[SPOOL_DICT_COUNT];
 	struct buf samples; /* those that are in no record yet */
 	struct buf file_segments;
-	uint32_t file_segments_count; /* modules that file_segments is of */
-	struct buf has_segments;      /* a byte for each module: this segment has its segments */
+	uint32_t file_segments_count; /* modules that file_segments has */
+	struct buf has_segments;      /* a byte for each module: segments stored */
 	struct spool_guess guess;
 	uint32_t samples_count, samples_step;
-	uint64_t pending_len; /* of all that is in no record yet */
+	uint64_t pending_len; /* bytes that are in no record yet */
 	uint64_t sample_total;
 	struct buf out;       /* whole records, to be written at off */
 	uint64_t off;         /* in the segment */
 	uint64_t segment_len; /* nothing is taken that would not fit */
 	uint64_t margin;      /* what one more sample with everything new may take, at most */
 	bool full;            /* something was not taken */
-	bool is_tight;        /* a dictionary may not take all of such a sample */
+	bool is_tight;        /* a dictionary may lack room for such a sample */
 	uint64_t losses[SPOOL_LOSS_COUNT];
-	uint64_t left_losses[SPOOL_LOSS_COUNT]; /* of them those that another directory tells of */
+	uint64_t left_losses[SPOOL_LOSS_COUNT]; /* the part that former directories state */
 	bool losses_changed;
 };
 
-/* period_ns: what one sample stands for. */
+/* period_ns is the time that one sample stands for. */
 void spool_pack_init(struct spool_pack *p, uint64_t segment_len, uint64_t period_ns);
 void spool_pack_done(struct spool_pack *p);
 
@@ -67,7 +69,7 @@ uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t);
 void spool_pack_file_segments(struct spool_pack *p, uint32_t module,
 			      const struct file_segment *rows, size_t count);
 
-/* Adds a sample; false: it cannot be taken. */
+/* Adds a sample. Returns false if it cannot be taken. */
 bool spool_pack_sample(struct spool_pack *p, const struct spool_sample *s);
 
 /*
@@ -77,10 +79,10 @@ bool spool_pack_sample(struct spool_pack *p, const struct spool_sample *s);
 size_t spool_pack_late(struct spool_pack *p, const struct spool_late_scope *scope,
 		       const struct spool_late_name *names, size_t count);
 
-/* Whether len more bytes of payload surely fit into the segment. */
+/* Returns whether len more bytes of payload surely fit into the segment. */
 bool spool_pack_has_room(const struct spool_pack *p, uint64_t len);
 
-/* Whether the next sample fits, whatever is new in it; otherwise the segment must end. */
+/* Returns whether the next sample fits, whatever is new in it; otherwise the segment must end. */
 bool spool_pack_takes_sample(const struct spool_pack *p);
 
 /* Makes records of everything pending. */

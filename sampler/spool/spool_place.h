@@ -4,7 +4,7 @@
 /*
  * The directory that a capturer writes its spool to: opened, and locked for itself. A path may lead
  * to another directory later, because the first was moved away or something is mounted over it;
- * that is for the owner to notice. Internal to the spool library. One thread at a time.
+ * that is for the owner to notice. Internal to the spool library. One thread uses it at a time.
  */
 #include "dir_lock.h"
 
@@ -15,8 +15,8 @@ struct spool_place {
 
 #define SPOOL_PLACE_NONE ((struct spool_place){.dir_fd = -1, .lock = DIR_LOCK_NONE})
 
-/* Makes the directory if needed. ERR_EXISTS when another capturer writes there, ERR_IO, ... On
- * failure nothing is open. */
+/* Makes the directory if needed, opens it and locks it. Returns 0, ERR_EXISTS when another capturer
+ * writes there, ERR_IO, ... On failure nothing is open. */
 int spool_place_open(struct spool_place *ret, const struct io *io, const char *dir,
 		     struct err *err);
 void spool_place_close(struct spool_place *p, const struct io *io);

@@ -14,13 +14,13 @@ struct spool_reader {
 	struct spool_skipped skipped;
 	uint64_t end_segment;
 	uint32_t end_off;
-	bool only_looks; /* does not wait for writes that are not whole, */
-	bool has_end;    /* and ends where the spool ended when it began: end_segment, end_off */
+	bool only_looks; /* does not wait for incomplete writes */
+	bool has_end;    /* ends at end_segment, end_off: the spool's end when reading began */
 	uint64_t ack_segment, ack_place;   /* where rewind goes */
 	uint64_t next_segment, next_place; /* the end of the last batch that was returned */
-	uint64_t last_place;               /* its beginning */
+	uint64_t last_place;               /* the beginning of that batch */
 
-	uint64_t segment; /* the one being read; with no file: read the next one above it */
+	uint64_t segment; /* the one being read, or to go on behind */
 	uint64_t place;   /* in it, the end of the last sample taken */
 	struct spool_file file;
 	struct spool_cursor cursor;
@@ -138,8 +138,8 @@ static void count_skipped(struct spool_reader *r, uint64_t number, const struct 
 	r->skipped.why = *why;
 }
 
-/* 1 open, 0 it is gone, no segment at all or one of another format; r->segment is it then, so that
- * the search goes on behind it. */
+/* Returns 1 when the segment is open, 0 when it is gone, damaged or of another format, or negative.
+ * After 0 r->segment is its number, so that the search goes on behind it. */
 static int open_reader_segment(struct spool_reader *r, uint64_t number, uint64_t place,
 			       struct err *err)
 {
@@ -166,7 +166,8 @@ static int open_reader_segment(struct spool_reader *r, uint64_t number, uint64_t
 	return 1;
 }
 
-/* Finds the number of the first segment at or above `from`: 1, or 0 when there is none. */
+/* Finds the number of the first segment at or above `from`. Returns 1, 0 when there is none, or
+ * negative. */
 static int find_segment(struct spool_reader *r, uint64_t from, uint64_t *ret, struct err *err)
 {
 	struct spool_segments found;
@@ -189,7 +190,7 @@ static int find_segment(struct spool_reader *r, uint64_t from, uint64_t *ret, st
 	return rc;
 }
 
-/* A writer may add faster than a viewer reads, who would never come to the end. */
+/* Finds where a viewer stops: a writer may add faster than a viewer reads. */
 static int find_end(struct spool_reader *r, struct err *err)
 {
 	struct spool_segments found;

@@ -32,7 +32,8 @@ struct spool_retained *spool_retention_unpacked(struct spool_retention *k)
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
-/* A host that starts with a wrong clock has set it by then. */
+/* The uptime from which the wall clock is believed: a host that starts with a wrong one has set it
+ * by then. */
 #define BELIEVED_NS UINT64_C(86400000000000)
 
 /* Nobody wrote a spool before 2024. */
@@ -50,9 +51,10 @@ uint64_t spool_retention_age(const struct spool_retention *k, const struct spool
 	return real > o->real_ns ? real - o->real_ns : 0;
 }
 
-/* Removes the oldest segment; sent ones are always older than unsent ones. What goes unsent is
- * stated first: a power cut then finds it counted, and dropped even if its file is still there. A
- * disk that takes no statement does not keep it: then the count is in the data only. */
+/* Removes the oldest segment; sent ones are always older than unsent ones. Samples that go unsent
+ * are stated first, so that after a power cut they are counted, and the segment counts as dropped
+ * even if its file is still there. If the statement cannot be written, the segment goes all the
+ * same, and only the data state the count. */
 static void drop_oldest(struct spool_retention *k, enum spool_drop_reason reason)
 {
 	const uint64_t number = k->all[0].number;
@@ -71,7 +73,8 @@ static void drop_oldest(struct spool_retention *k, enum spool_drop_reason reason
 			k->drops.segment = 0;
 	}
 	rc = k->io->unlink(k->io->ctx, k->dir_fd, spool_segment_name(number, name));
-	/* One that cannot be removed is not ours to wait for; if it was stated, nobody reads it. */
+	/* A segment that cannot be removed is not waited for; if it was stated as dropped, nobody
+	 * reads it. */
 	if (rc == 0 || k->drops.segment == number) {
 		k->dropped += lost;
 		k->dropped_by = lost ? reason : k->dropped_by;
@@ -112,8 +115,8 @@ bool spool_retention_apply(struct spool_retention *k, uint64_t held_len, uint64_
 
 /* --- taking stock ---------------------------------------------------------------------------- */
 
-/* Gives back the room that a killed writer left unused behind its last record. Returns the length
- * now, 0 when it stays as it was. */
+/* Gives back the room that a killed writer left unused behind its last record. Returns the new
+ * length, or 0 when it stays as it was. */
 static uint64_t trim_segment(const struct spool_retention *k, int fd, uint64_t len)
 {
 	static const uint8_t zeros[4096];
@@ -134,7 +137,7 @@ static uint64_t trim_segment(const struct spool_retention *k, int fd, uint64_t l
 	return k->io->truncate(k->io->ctx, fd, (off_t)len) ? 0 : len;
 }
 
-/* The length of an open file of at most LIMIT_SPOOL_SEGMENT and a header. */
+/* Returns the length of an open file, which is at most LIMIT_SPOOL_SEGMENT and a header. */
 static uint64_t length_of(const struct spool_retention *k, int fd)
 {
 	uint64_t low = 0, high = LIMIT_SPOOL_SEGMENT + SPOOL_HEADER_MAX;
@@ -152,9 +155,9 @@ static uint64_t length_of(const struct spool_retention *k, int fd)
 	return low;
 }
 
-/* A segment without a readable header, damaged or of another format, has the origin of the next one
- * behind it: it is older than that. So limits by age drop it, and what stands behind it. Without a
- * next one it counts as begun now. */
+/* A segment whose header is damaged or of another format gets the origin of the next readable one,
+ * which is younger, so that the age limit drops it and those behind it. Without a next one it
+ * counts as begun now. */
 static void guess_origins(struct spool_retention *k, const struct spool_origin *origin)
 {
 	struct spool_origin next = *origin;

@@ -3,7 +3,7 @@
 #define RAWSTACK_SPOOL_RETENTION_H
 /*
  * The segments of a spool that nobody writes to any more, and the limits that drop the oldest of
- * them. Internal to the spool library. One thread at a time.
+ * them. Internal to the spool library. One thread uses it at a time.
  */
 #include "spool_segment.h"
 
@@ -28,13 +28,15 @@ struct spool_retention {
 };
 
 /* Lists the segments of a directory whose newest segment nobody writes to any more. *ret_last is
- * the highest number that is known to have been used there. ERR_IO, ERR_MEMORY, ERR_LIMIT. */
+ * the highest number that is known to have been used there. Returns 0, ERR_IO, ERR_MEMORY or
+ * ERR_LIMIT. */
 int spool_retention_init(struct spool_retention *k, const struct io *io, int dir_fd,
 			 const struct spool_limits *limits, const struct spool_origin *origin,
 			 uint64_t *ret_last, struct err *err);
 void spool_retention_done(struct spool_retention *k);
 
-/* Adds a segment; false: out of memory, and limits do not see the segment until the next start. */
+/* Adds a segment. Returns false when out of memory: limits then ignore the segment until the next
+ * start. */
 bool spool_retention_add(struct spool_retention *k, uint64_t number, uint64_t len,
 			 const struct spool_origin *origin);
 

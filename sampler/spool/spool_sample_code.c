@@ -11,7 +11,7 @@ void spool_guess_begin(struct spool_guess *g, uint64_t base, uint32_t step)
 	g->known_count = 0;
 }
 
-/* What is known of a CPU; of one that is new in the record, that it is the base's turn. */
+/* Returns the slot of a CPU. A CPU that is new in the record is expected at the base time. */
 static uint32_t know_cpu(struct spool_guess *g, uint32_t cpu)
 {
 	const uint32_t slot = cpu % SPOOL_GUESS_CPUS;
@@ -24,7 +24,8 @@ static uint32_t know_cpu(struct spool_guess *g, uint32_t cpu)
 	return slot;
 }
 
-/* The CPU whose turn it is: the one that came behind that of the sample before the last time. */
+/* Returns the CPU whose turn it is: the one that came last time after the CPU of the sample before.
+ */
 static uint32_t expected_cpu(struct spool_guess *g)
 {
 	return g->cpus[know_cpu(g, g->before)].next;
@@ -39,7 +40,7 @@ static void remember_guess(struct spool_guess *g, uint32_t slot, const struct sp
 	g->before = s->cpu;
 }
 
-/* buf_uleb() and buf_sleb() without their checks for room, because samples are many. */
+/* These are buf_uleb() and buf_sleb() without their checks for room, because samples are many. */
 static uint8_t *write_uleb(uint8_t *to, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)
@@ -50,7 +51,7 @@ static uint8_t *write_uleb(uint8_t *to, uint64_t v)
 
 static uint8_t *write_sleb(uint8_t *to, int64_t v)
 {
-	for (; v < -0x40 || v >= 0x40; v >>= 7) /* arithmetic on gcc and clang */
+	for (; v < -0x40 || v >= 0x40; v >>= 7) /* the shift is arithmetic on gcc and clang */
 		*to++ = (uint8_t)(v | 0x80);
 	*to++ = v & 0x7f;
 	return to;

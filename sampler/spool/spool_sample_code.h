@@ -11,9 +11,9 @@
 #include "spool.h"
 
 enum {
-	SPOOL_GUESS_CPUS = 256,     /* CPUs with a guess of their own; CPUs above share these */
+	SPOOL_GUESS_CPUS = 256,     /* CPUs with their own guess; higher numbers share these */
 	SPOOL_SAMPLE_MAX = 31,      /* bytes of a sample, at most */
-	SPOOL_SAMPLE_UNIT_NS = 1000 /* of its time, which is rounded down */
+	SPOOL_SAMPLE_UNIT_NS = 1000 /* the unit of a sample's time, which is rounded down */
 };
 
 struct spool_guess {
@@ -24,7 +24,7 @@ struct spool_guess {
 	struct {
 		uint64_t time;   /* of its last sample */
 		uint32_t thread; /* likewise */
-		uint32_t next;   /* the CPU of the sample behind that */
+		uint32_t next;   /* the CPU of the sample that followed */
 	} cpus[SPOOL_GUESS_CPUS];
 };
 
@@ -35,7 +35,7 @@ void spool_guess_begin(struct spool_guess *g, uint64_t base, uint32_t step);
 uint8_t *spool_sample_encode(struct spool_guess *g, const struct spool_sample *s,
 			     uint8_t to[static SPOOL_SAMPLE_MAX]);
 
-/* Reads a sample; false for bytes that are no sample. It does not check the indexes. */
+/* Reads a sample. Returns false for bytes that are no sample. It does not check the indexes. */
 bool spool_sample_decode(struct spool_guess *g, struct bytes *in, struct spool_sample *ret);
 
 #endif

@@ -13,7 +13,8 @@ struct spool_segments {
 	uint64_t *numbers;
 	size_t count;
 };
-/* ERR_IO, ERR_MEMORY; ERR_LIMIT above LIMIT_SPOOL_FILES. */
+/* Lists the segments of a directory. Returns 0, ERR_IO, ERR_MEMORY, or ERR_LIMIT above
+ * LIMIT_SPOOL_FILES. */
 int spool_segments_list(const struct io *io, int dir_fd, struct spool_segments *ret,
 			struct err *err);
 
@@ -49,7 +50,8 @@ int spool_ack_write(const struct io *io, int dir_fd, uint64_t segment, uint64_t 
 
 /* --- what limits dropped --------------------------------------------------------------------- */
 
-/* States that everything up to `segment` is dropped, with so many samples that were never sent. */
+/* States that all segments up to `segment` are dropped, and how many samples went unsent since the
+ * directory was made. */
 struct spool_drops {
 	uint64_t samples, segment;
 	uint64_t sequence; /* of the statement on the disk; 0: none */

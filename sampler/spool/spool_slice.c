@@ -6,8 +6,8 @@
 /* Stacks take four bytes a frame, from tables that are bounded. */
 #define SLICE_MAX (8 * LIMIT_SPOOL_SEGMENT)
 
-/* What names that became known late may add to a batch, a quarter of what it may hold; and the
- * records of one process that are looked at for a sample: two readings of its map, in parts. */
+/* The most that late names may add to a batch, a quarter of what it may hold; and the most records
+ * of one process that are tried for a sample: two readings of its map, in parts. */
 #define LATE_FRAMES    (LIMIT_BATCH_FRAMES / 4)
 #define LATE_LOCATIONS (LIMIT_BATCH_LOCATIONS / 4)
 #define LATE_STACKS    LIMIT(65536)
@@ -47,7 +47,7 @@ static uint32_t *map_slot(struct spool_slice *s, enum spool_table_kind kind, uin
 	return (uint32_t *)s->maps[kind].p + index;
 }
 
-/* Copies a row into the batch; *slot tells where. NULL: out of memory. */
+/* Copies a row into the batch and sets *slot to its index + 1. Returns NULL when out of memory. */
 static void *batch_row(struct spool_slice *s, enum spool_table_kind kind, const void *from,
 		       uint32_t *slot)
 {
@@ -60,8 +60,8 @@ static void *batch_row(struct spool_slice *s, enum spool_table_kind kind, const 
 	return row;
 }
 
-/* Each batch_*() gives the batch's index of a row of the segment, LOCATION_NO_INDEX for none and
- * without memory. */
+/* Each batch_*() returns the batch's index of a row of the segment, or LOCATION_NO_INDEX for none
+ * or when out of memory. */
 static uint32_t batch_string(struct spool_slice *s, uint32_t index)
 {
 	const struct spool_string *from = s->from->rows[SPOOL_TABLE_STRINGS].p;

@@ -3,7 +3,7 @@
 #define RAWSTACK_SPOOL_SLICE_H
 /*
  * A batch that is being built: samples, and copies of the rows of a segment's tables that they
- * need, with new numbers. Internal to the spool library. One thread at a time.
+ * need, with new numbers. Internal to the spool library. One thread uses it at a time.
  */
 #include "intern.h"
 #include "spool_late.h"
@@ -30,20 +30,20 @@ struct spool_slice {
 void spool_slice_init(struct spool_slice *s, const struct spool_tables *from);
 void spool_slice_done(struct spool_slice *s);
 
-/* Gives late names to the frames of samples added from now on. boot_id: that of the segment which
- * the samples come from. Both must outlive the slice. */
+/* Gives late names to the frames of samples added from now on. boot_id is that of the samples'
+ * segment. Both must outlive the slice. */
 void spool_slice_name(struct spool_slice *s, const struct spool_late *late, const uint8_t *boot_id);
 
-/* Empties it, for a batch from the same tables or from others. */
+/* Empties the slice, for a batch from the same tables or from others. */
 void spool_slice_begin(struct spool_slice *s);
 
-/* Call it when the tables have grown. ERR_MEMORY. */
+/* Call it when the tables have grown. Returns 0 or ERR_MEMORY. */
 int spool_slice_grow(struct spool_slice *s, struct err *err);
 
-/* Whether one more sample might not fit under max_samples or the limits of a batch. */
+/* Returns whether one more sample might not fit under max_samples or the limits of a batch. */
 bool spool_slice_is_full(const struct spool_slice *s, size_t max_samples);
 
-/* Adds a sample, whose thread and stack are of the segment. ERR_MEMORY. */
+/* Adds a sample whose thread and stack are indexes of the segment. Returns 0 or ERR_MEMORY. */
 int spool_slice_add(struct spool_slice *s, const struct spool_sample *sample, struct err *err);
 
 /* Fills the arrays of a batch, which are borrowed until the next begin. */

@@ -18,7 +18,8 @@ struct spool_stats {
 	} types[SPOOL_STATS_TYPES];
 };
 
-/* ERR_NOT_FOUND, ERR_IO, ERR_MEMORY. Segments that cannot be opened count as damaged. */
+/* Returns 0, ERR_NOT_FOUND, ERR_IO or ERR_MEMORY. Segments that cannot be opened count as damaged.
+ */
 int spool_stats_read(struct spool_stats *ret, const char *dir, struct err *err);
 
 #endif

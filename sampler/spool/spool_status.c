@@ -19,11 +19,11 @@
 
 enum {
 	BATCH = 4096,
-	SMALL_LEN = 65536 /* bytes of a segment that is looked into, to be exact */
+	SMALL_LEN = 65536 /* a smaller segment is read, to be exact */
 };
 
-/* Whether anybody used the directory as a spool: a capturer leaves a lock before all else, a
- * shipper its word, and whoever copies segments has them. */
+/* Returns whether anybody used the directory as a spool: a capturer leaves a lock before all else,
+ * a shipper an acknowledgement or its status, and a copy has segments. */
 static bool is_spool(int dir_fd, const struct spool_segments *found)
 {
 	static const char *const names[] = {"lock", "account", "ack", SPOOL_SHIPPER_NAME};
@@ -40,8 +40,8 @@ static uint64_t timespec_ns(const struct timespec *ts)
 	return (uint64_t)ts->tv_sec * 1000000000 + (uint64_t)ts->tv_nsec;
 }
 
-/* Whether somebody holds flock(2) on the file, by /proc/locks: trying it would get in the way of a
- * capturer that starts. */
+/* Returns whether a process holds flock(2) on the file, according to /proc/locks: trying to take
+ * the lock would get in the way of a capturer that starts. */
 static bool is_locked(int dir_fd, const char *name)
 {
 	_cleanup_(freep) uint8_t *text = NULL;
@@ -64,7 +64,7 @@ static bool is_locked(int dir_fd, const char *name)
 	return false;
 }
 
-/* Control bytes are replaced, so that printing the text is safe. */
+/* Replaces all but printable ASCII, so that printing the text is safe. */
 static void text_make_plain(char *text)
 {
 	for (char *c = text; *c; c++)
@@ -103,7 +103,7 @@ static void ship_field(struct spool_status *s, const char *field, const char *va
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
 		uint64_t n;
 
-		/* Numbers of JSON have a sign. */
+		/* Numbers in JSON are signed. */
 		if (!strcmp(field, numbers[i].field) && number_read(value, 10, &n) &&
 		    n <= INT64_MAX)
 			*numbers[i].number = n;
@@ -130,8 +130,8 @@ static void read_ship(struct spool_status *s, int dir_fd)
 
 /* --- the data -------------------------------------------------------------------------------- */
 
-/* Bytes of a segment from a place to its last samples, as it was written: what stands behind these
- * will never be acknowledged, for there is nothing in it to deliver. */
+/* Returns the unpacked bytes of a segment from a place to the end of its last samples. What follows
+ * these is never acknowledged, because it has nothing to deliver. */
 static uint64_t len_behind(struct spool_file *file, uint64_t place)
 {
 	_cleanup_(spool_cursor_done) struct spool_cursor c = {.file = NULL};
@@ -168,8 +168,8 @@ static void read_sizes(struct spool_status *s, int dir_fd, const struct spool_se
 			s->unread_len += (uint64_t)st.st_size;
 			continue;
 		}
-		/* The newest has room that is not used yet; of the acknowledged one a part counts,
-		 * and of a run without samples nothing. */
+		/* The file size is too much for the newest segment, which has unused room, for the
+		 * acknowledged one, and for a small one, which may have no samples. */
 		if (!rc &&
 		    (number == ack_segment ||
 		     (number > ack_segment && (i + 1 == found->count || st.st_size < SMALL_LEN))))
@@ -179,8 +179,8 @@ static void read_sizes(struct spool_status *s, int dir_fd, const struct spool_se
 	}
 }
 
-/* Unix time less monotonic time, by the clock as it is now, which may have been set since; of an
- * earlier boot as it was then. */
+/* Returns Unix time minus monotonic time: for the current boot by the clock as it is now, which may
+ * have been set since; for an earlier boot as it was then. */
 static uint64_t unix_less_mono(const struct spool_status *s, const struct spool_origin *o)
 {
 	const struct io *io = io_system();
@@ -191,7 +191,7 @@ static uint64_t unix_less_mono(const struct spool_status *s, const struct spool_
 	return o->real_ns - o->mono_ns;
 }
 
-/* The last two segments: rate, losses, the newest sample. */
+/* Reads the rate, the losses and the newest sample from the last two segments. */
 static int read_newest(struct spool_status *s, struct spool_reader *r,
 		       const struct spool_segments *found, struct err *err)
 {

@@ -19,7 +19,8 @@ struct spool_status {
 	 * directory was made, and of the last run. */
 	uint64_t samples, run_samples;
 	uint64_t losses[SPOOL_LOSS_COUNT], run_losses[SPOOL_LOSS_COUNT];
-	char failing[240]; /* why nothing can be stored, or could be at the end; "": it can */
+	char failing[240]; /* why nothing can be stored, or could be when the run ended; "": storing
+			      works */
 	struct spool_ship_ends
 		ship_ends; /* of the shipper that the capturer starts, in the last run */
 	uint64_t dropped;  /* samples that limits removed unsent, since the directory was made */
@@ -37,13 +38,13 @@ struct spool_status {
 	} ship;
 };
 
-/* The file of the shipper: lines "<field> <value>". */
+/* The file in which the shipper tells its status, in lines "<field> <value>". */
 #define SPOOL_SHIPPER_NAME "shipper.status"
 
-/* ERR_NOT_FOUND, ERR_IO, ERR_DATA, ERR_UNSUPPORTED. */
+/* Returns 0, ERR_NOT_FOUND, ERR_IO, ERR_DATA, ERR_UNSUPPORTED, ... */
 int spool_status_read(struct spool_status *ret, const char *dir, struct err *err);
 
-/* Appends it as OpenMetrics 1.0 text, "# EOF" included. */
+/* Appends the status as OpenMetrics 1.0 text, "# EOF" included. */
 void spool_status_metrics(const struct spool_status *s, struct buf *out);
 
 #endif

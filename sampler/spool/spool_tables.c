@@ -185,14 +185,14 @@ static void *missing_row(struct spool_rows *table, enum spool_table_kind kind)
 	return row;
 }
 
-/* Entries that cannot be are left as missing: the checksum was right, so the writer was wrong. */
+/* Invalid entries are left as missing: the checksum is right, so the writer was wrong. */
 int spool_tables_read(struct spool_tables *t, enum spool_table_kind kind, struct bytes in,
 		      uint64_t *damaged_len, struct err *err)
 {
 	struct spool_rows *table = &t->rows[kind];
 	uint32_t first = bytes_u32(&in), count = bytes_u32(&in);
 
-	/* Every entry took some bytes, those lost to damage too: so memory is bounded by the file,
+	/* Every entry took some bytes, even one lost to damage, so the file bounds the memory,
 	 * whatever the numbers say. */
 	if (in.failed || count > in.left / entry_min[kind] || first < table->count ||
 	    first - table->count > *damaged_len / entry_min[kind]) {

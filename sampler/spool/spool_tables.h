@@ -5,7 +5,7 @@
  * The dictionary of one segment as a reader knows it: tables of strings, modules, locations, stacks
  * and threads, filled record by record. A row that was lost to damage is marked: a string has no p,
  * a module or location has the kind SPOOL_KIND_MISSING, a stack the count SPOOL_COUNT_MISSING, and
- * a thread is zeros. Internal to the spool library. One thread at a time.
+ * a thread is zeros. Internal to the spool library. One thread uses it at a time.
  */
 #include "arena.h"
 #include "bytes.h"
@@ -50,7 +50,7 @@ void spool_tables_done(struct spool_tables *t);
 /*
  * Takes a dictionary record. Invalid entries are left as missing. An invalid record is added to
  * *damaged_len, which counts the bytes that the segment lost so far, and bounds the number of
- * missing rows in front of a record. ERR_MEMORY.
+ * missing rows in front of a record. Returns 0 or ERR_MEMORY.
  */
 int spool_tables_read(struct spool_tables *t, enum spool_table_kind kind, struct bytes in,
 		      uint64_t *damaged_len, struct err *err);

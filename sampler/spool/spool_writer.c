@@ -18,7 +18,7 @@ struct spool_writer {
 	uint64_t segment, retry_ns;
 	struct spool_pack pack;
 	uint64_t unwritten; /* samples that were not handed over */
-	uint64_t lost;      /* samples that never came as far as the disk */
+	uint64_t lost;      /* samples that were never handed to the disk side */
 	uint64_t came;      /* samples, stored or not */
 	struct spool_ship_ends ship;
 };
@@ -52,12 +52,12 @@ static struct spool_disk_state take_state(struct spool_writer *w)
 
 enum chunk_kind {
 	CHUNK_BEGINS,
-	CHUNK_MOVES, /* begins one in another directory */
+	CHUNK_MOVES, /* begins a segment in another directory */
 	CHUNK_ADDS,
 	CHUNK_ENDS
 };
 
-/* Hands over everything emitted, as one chunk; false when it was not taken. */
+/* Hands over everything emitted, as one chunk. Returns false when it was not taken. */
 static bool hand_over(struct spool_writer *w, enum chunk_kind kind)
 {
 	const struct buf *out = &w->pack.out;
@@ -87,7 +87,7 @@ static bool hand_over(struct spool_writer *w, enum chunk_kind kind)
 	return spool_disk_put(w->disk, c);
 }
 
-/* Begins the next segment, or goes to the state "none"; the writer works on either way. */
+/* Begins the next segment. If that fails, none is open, and the writer goes on without. */
 static void start_segment(struct spool_writer *w)
 {
 	const bool moves = w->segment <= take_state(w).leaves;
@@ -270,7 +270,7 @@ uint64_t spool_writer_lost(const struct spool_writer *w, enum spool_loss loss)
 	return loss == SPOOL_LOSS_SPOOL_DROPPED ? d.dropped : d.lost + w->lost;
 }
 
-/* The disk adds what it counts itself. */
+/* Passes on the counts of this side; the disk side adds its own. */
 static void tell_tally(struct spool_writer *w)
 {
 	struct spool_tally tally = {.samples = w->came, .ship = w->ship};
