@@ -33,7 +33,7 @@ struct build_input {
 
 /*
  * Gathers the uploaded file and the kept files that belong to it; a worker (worker_path) examines
- * those. ERR_NOT_FOUND when there is none. Companions that cannot be read are left out.
+ * those. Returns ERR_NOT_FOUND if there is none. Companions that cannot be read are left out.
  */
 int build_inputs_gather(struct build_inputs *in, struct kept_files *kept, const char *worker_path,
 			const struct build_id *id, const struct build_input *came,

@@ -27,7 +27,7 @@ struct build_worker {
 	struct build_queue *q;
 	pthread_t thread;
 	/* Under store_lock. */
-	struct build_id id; /* of the build that runs */
+	struct build_id id; /* id of the build that runs */
 	bool busy, deleted;
 	bool lacking; /* used by this worker's thread only */
 };
@@ -56,7 +56,7 @@ struct build_queue {
 static void rebuild_users(struct build_queue *q, const struct build_id *alt);
 static void build_queue_stop_rebuilds(struct build_queue *q);
 
-/* Begins a build: if its id is deleted from now on, nothing is stored. */
+/* Notes the begin of a build, so that build_queue_delete() can tell it that its id is deleted. */
 static void begin_build(struct build_worker *m, const struct build_id *id)
 {
 	pthread_mutex_lock(&m->q->store_lock);
@@ -122,7 +122,8 @@ void build_queue_configure(struct build_queue *q, const struct build_limits *lim
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* Logged once a minute only, because an upload may be retried every few seconds. */
+/* Gives an upload back, and logs why at most once a minute, because it may be retried every few
+ * seconds. */
 static void give_back(struct build_queue *q, struct upload *up, const struct err *why)
 {
 	struct upload_result result = {.code = ERR_UNAVAILABLE, .id = up->id};
@@ -222,7 +223,7 @@ static bool add_rebuild(struct build_queue *q, const struct build_id *id)
 	return true;
 }
 
-/* Notes an attempt to rebuild the id; false when one was made a moment ago. */
+/* Notes an attempt to rebuild the id. Returns false if one was made a moment ago. */
 static bool note_try(struct build_queue *q, const struct build_id *id)
 {
 	uint64_t now = io_mono_ns();
@@ -333,8 +334,7 @@ static bool table_is_outdated(struct build_queue *q, const struct store_binary *
 	return has_kept(q, &b->id);
 }
 
-/* Takes the next id to rebuild, unless an upload of the id is about to build it; false at the end.
- */
+/* Waits for the next id to rebuild and takes it. Returns false once the queue is stopped. */
 static bool take_rebuild(struct build_queue *q, struct build_id *ret)
 {
 	const void *p;
@@ -390,7 +390,7 @@ static void *run_rebuilder(void *arg)
 	return NULL;
 }
 
-/* Called before the workers run, with the lock of `uploads` held. */
+/* Gives up an upload of an earlier run, before the workers run. The lock of `uploads` is held. */
 static void give_up_upload(void *ctx, const struct upload *up)
 {
 	const struct build_env env = env_of(ctx);

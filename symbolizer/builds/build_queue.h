@@ -21,9 +21,8 @@ struct build_queue_config {
 	unsigned int builders;      /* threads */
 	struct build_limits limits;
 	const char *worker_path; /* NULL: found beside the program */
-	/* Called when a table was stored, or when the id has a failed build and no table. NULL:
-	 * not.
-	 */
+	/* Called when a table was stored, or when the id has a failed build and no table. May be
+	 * NULL. */
 	void (*ended)(void *ctx, const struct build_id *id, bool failed, uint64_t generation);
 	void *ctx;
 	uint32_t builder_version; /* 0: that of this program; for tests */
@@ -43,15 +42,15 @@ void build_queue_configure(struct build_queue *q, const struct build_limits *lim
 void build_queue_rebuild(struct build_queue *q, const struct build_id *id);
 
 /*
- * The same for a table that a client wants and the store evicted. True when it is being rebuilt, or
- * will be soon. False when no file of it was kept, or an attempt was made a moment ago: a store
- * that is too small for its clients would do nothing but rebuild.
+ * Does the same for a table that a client wants and the store evicted. Returns true if it is being
+ * rebuilt, or will be soon, or false if no file of it was kept or an attempt was made a moment ago:
+ * a store that is too small for its clients would do nothing but rebuild.
  */
 bool build_queue_remake(struct build_queue *q, const struct build_id *id);
 
 /*
- * Removes the table of an id and the files kept for it: 1, or 0 when there was no table. A build
- * from kept files that runs meanwhile stores nothing.
+ * Removes the table of an id and the files kept for it. Returns 1, or 0 if there was no table. A
+ * build from kept files that runs meanwhile stores nothing.
  */
 int build_queue_delete(struct build_queue *q, const struct build_id *id,
 		       struct err *err) _must_check_;
@@ -60,9 +59,9 @@ int build_queue_delete(struct build_queue *q, const struct build_id *id,
 bool build_queue_is_rebuilding(struct build_queue *q, const struct build_id *id);
 
 /*
- * Call it after uploads_stop(). Waits up to timeout_ms for the builders. False when one still runs:
- * it uses the store, so the process has to exit without closing the store. That loses nothing; the
- * next start takes the upload up.
+ * Waits up to timeout_ms for the builders. Call it after uploads_stop(). Returns false if one still
+ * runs: it uses the store, so the process has to exit without closing the store. That loses
+ * nothing; the next start takes the upload up.
  */
 bool build_queue_stop(struct build_queue *q, unsigned int timeout_ms) _must_check_;
 void build_queue_close(struct build_queue *q); /* after a stop that returned true */

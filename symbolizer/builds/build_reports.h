@@ -17,19 +17,19 @@ struct build_said {
 	bool is_kallsyms; /* the input: nothing else can belong to it */
 };
 
-/* The report of a table that the worker made. *ret is in the arena. */
+/* Makes the report of a table that the worker made. *ret is in the arena. */
 int build_report_made(const struct rsym *table, const struct build_said *said, struct arena *arena,
 		      Rawstack__V1__BuildReport **ret, struct err *err) _must_check_;
 
-/* The report of a table that a client made, which brings its own. */
+/* Makes the report of a table that a client made, which brings its own. */
 int build_report_taken(const struct rsym *table, struct arena *arena,
 		       Rawstack__V1__BuildReport **ret, struct err *err) _must_check_;
 
-/* The report of a companion file, which is kept for a table and makes none itself. */
+/* Makes the report of a companion file, which is kept for a table and makes none itself. */
 int build_report_kept(uint64_t input_len, struct arena *arena, Rawstack__V1__BuildReport **ret,
 		      struct err *err) _must_check_;
 
-/* How much a table knows; a larger number is better, BUILD_COMPLETE the best. */
+/* build_score() returns how much a table knows. More is better, and BUILD_COMPLETE is the best. */
 enum {
 	BUILD_COMPLETE = 7
 };

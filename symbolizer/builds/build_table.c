@@ -32,7 +32,7 @@ static void made_done(struct made *m)
 
 /* --- making it ------------------------------------------------------------------------------- */
 
-/* checked: rsym_open() has accepted it in another process. */
+/* Maps and opens a table. `checked` says that rsym_open() has accepted it in another process. */
 static int map_made_table(struct made *m, int fd, bool checked, struct err *err)
 {
 	struct stat st;
@@ -113,7 +113,7 @@ static int take_uploaded_table(const struct build_env *env, const struct build_j
 
 /* --- storing it ------------------------------------------------------------------------------ */
 
-/* ERR_DATA blames the request, but damage of the store is not the client's fault. */
+/* Translates an error of the store. Its ERR_DATA becomes ERR_DAMAGED, which blames no request. */
 static int of_store(int rc, struct err *err)
 {
 	if (rc != ERR_DATA)
@@ -123,7 +123,8 @@ static int of_store(int rc, struct err *err)
 	return ERR_DAMAGED;
 }
 
-/* Reads the record of the id: 1 with *ret in the arena and *b, which then borrows nothing, or 0. */
+/* Reads the record of the id. Returns 1, with *ret in the arena and *b, which borrows nothing, or 0
+ * if there is none. */
 static int read_old(const struct build_env *env, const struct build_id *id, struct arena *arena,
 		    struct store_binary *b, Rawstack__V1__Binary **ret, struct err *err)
 {
@@ -146,7 +147,7 @@ static bool name_ends_with(ProtobufCBinaryData text, const char *end)
 	return text.len > len && memcmp(text.data + text.len - len, end, len) == 0;
 }
 
-/* The name of a debug file says less than that of its program. */
+/* Returns whether the new name is better: a debug file's name says less than its program's. */
 static bool is_better_name(const Rawstack__V1__Binary *old, const Rawstack__V1__BeginRequest *begin)
 {
 	return old->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DEBUG && begin->name.len &&
@@ -155,7 +156,7 @@ static bool is_better_name(const Rawstack__V1__Binary *old, const Rawstack__V1__
 	       (name_ends_with(old->name, ".debug") || name_ends_with(old->name, ".dbg"));
 }
 
-/* Stores the record and its table. m NULL: the build failed, and the record only keeps the reason.
+/* Stores the record and its table. If m is NULL, the build failed and the record keeps the reason.
  */
 static int put_binary(const struct build_env *env, const struct build_job *job,
 		      const Rawstack__V1__Binary *old, bool was_pinned, const struct made *m,
@@ -175,7 +176,7 @@ static int put_binary(const struct build_env *env, const struct build_job *job,
 	};
 	int rc;
 
-	/* When several files make one table, the first gives the name, unless it had none. */
+	/* Of several files that make one table, the first that made a table gives the name. */
 	if (old)
 		meta = *old;
 	if (begin && (!old || !old->report || begin->replace)) {
@@ -204,7 +205,8 @@ static int put_binary(const struct build_env *env, const struct build_job *job,
 	return rc;
 }
 
-/* A file that adds nothing to the table may still have a new hash: stores it as an alias. */
+/* Stores the hashes of a file as aliases, because a file that adds nothing to the table may still
+ * have a new hash. */
 static int name_table(const struct build_env *env, const struct store_binary *b,
 		      const struct store_id_aliases *aliases, struct err *err)
 {
@@ -228,8 +230,8 @@ static bool upload_adds(const struct build_job *job, const Rawstack__V1__Binary 
 	return (!job->begin || job->begin->replace) && new->has_dwarf >= was->has_dwarf;
 }
 
-/* Returns whether the id was deleted meanwhile: a companion file must not bring back the table that
- * the delete removed. The caller holds store_lock. */
+/* Returns whether the id of a rebuild was deleted meanwhile: a companion file must not bring back
+ * the table that the delete removed. The caller holds store_lock. */
 static bool is_deleted(const struct build_env *env, const struct build_job *job)
 {
 	return !job->begin && *env->deleted;
@@ -290,7 +292,7 @@ static int store_failed_build(const struct build_env *env, const struct build_jo
 	}
 	pthread_mutex_lock(env->store_lock);
 	if (is_deleted(env, job) || read_old(env, &job->id, arena, &b, &old, NULL) < 0)
-		; /* nothing is to be said of it */
+		; /* there is nothing to store */
 	else if (b.status == STORE_READY)
 		(void)name_table(env, &b, aliases, NULL);
 	else
@@ -340,13 +342,13 @@ static void keep_failed(const struct build_env *env, const struct build_job *job
 		keep_upload(env, job, KEPT_FAILED, NULL); /* a lack of room is no reason to fail */
 }
 
-/* The files of a complete table are only useful to rebuild it. */
+/* Keeps the file, or drops all kept files of a complete table, which only serve to rebuild it. */
 static void keep_or_drop(const struct build_env *env, const struct build_job *job,
 			 enum kept_role role, const Rawstack__V1__BuildReport *report)
 {
 	if (env->keep_all || build_score(report) < BUILD_COMPLETE) {
 		keep_upload(env, job, role,
-			    NULL); /* without it, the debug file needs it sent again */
+			    NULL); /* if this fails, the file has to be sent again */
 		/* Packing takes a while, so a delete may have come in between. */
 		pthread_mutex_lock(env->store_lock);
 		if (*env->deleted)
@@ -359,7 +361,7 @@ static void keep_or_drop(const struct build_env *env, const struct build_job *jo
 	kept_files_remove(env->kept, &job->id, KEPT_DWP);
 }
 
-/* A program without symbols makes no table, but its debug file needs its segments. */
+/* Keeps a program without symbols: it makes no table, but its debug file needs its segments. */
 static int await_debug(const struct build_env *env, const struct build_job *job,
 		       struct arena *arena, Rawstack__V1__BuildReport **ret, struct err *err)
 {

@@ -10,7 +10,7 @@
 #include "build_inputs.h"
 #include "store.h"
 
-/* The most that a worker may use; 0: the constants of limits.h. The size of its input lowers it
+/* The most that a worker may use; 0 stands for the constants of limits.h. A small input lowers it
  * further. */
 struct build_limits {
 	uint64_t memory, cpu_seconds, wall_ms;
@@ -24,9 +24,8 @@ struct build_env {
 	struct build_limits limits;
 	bool keep_all;    /* keep files also when a table lacks nothing */
 	bool keep_failed; /* keep files that made no table, as KEPT_FAILED */
-	/* Called when a table was stored, or when the id has a failed build and no table. NULL:
-	 * not.
-	 */
+	/* Called when a table was stored, or when the id has a failed build and no table. May be
+	 * NULL. */
 	void (*ended)(void *ctx, const struct build_id *id, bool failed, uint64_t generation);
 	void *ctx;
 	pthread_mutex_t *store_lock; /* held from reading a record until its successor is stored */
@@ -36,23 +35,23 @@ struct build_env {
 
 struct build_job {
 	struct build_id id;
-	const Rawstack__V1__BeginRequest *begin; /* NULL: made again, from kept files */
+	const Rawstack__V1__BeginRequest *begin; /* NULL: a rebuild from kept files */
 	int fd;                                  /* with begin */
-	struct image_summary summary;            /* of fd, for kinds that are ELF */
+	struct image_summary summary;            /* summary of fd, for kinds that are ELF */
 };
 
 /*
- * *ret is in the arena: the report of the table that the id has now, which may be the old one when
- * the file adds nothing. ERR_UNSUPPORTED and others of table_build(): the reason stays on the id,
- * unless it has a table. ERR_DATA: the file is not what was declared. ERR_NOT_FOUND: nothing was
- * kept to make it from, or it was deleted meanwhile. An upload that ends after a delete is newer
- * than it, and is stored. Where the process has no memory or descriptor for it, or no worker can be
- * started, nothing is said of the id, and *env->lacking is set.
+ * Builds a table and stores it. *ret, in the arena, is the report of the table that the id has now,
+ * which may be the old one if the file adds nothing. Returns ERR_DATA if the file is not what was
+ * declared, ERR_NOT_FOUND if no file was kept for a rebuild or the id was deleted meanwhile, or
+ * ERR_UNSUPPORTED and other errors of table_build(), for which the reason stays on the id, unless
+ * it has a table. An upload that ends after a delete is newer, and is stored. If the process has no
+ * memory or descriptor, or no worker can be started, nothing is stored and *env->lacking is set.
  */
 int build_table(const struct build_env *env, const struct build_job *job, struct arena *arena,
 		Rawstack__V1__BuildReport **ret, struct err *err) _must_check_;
 
-/* Called instead when the worker could not identify the file: err holds the reason, which stays on
+/* Is called instead if the worker could not identify the file. err holds the reason, which stays on
  * the id like that of a build. Returns err->code. */
 int build_table_unread(const struct build_env *env, const struct build_job *job,
 		       struct arena *arena, struct err *err);

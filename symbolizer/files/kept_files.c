@@ -80,7 +80,7 @@ static bool add_kept(struct kept_files *k, const struct kept *f)
 	return true;
 }
 
-/* The list is not empty. */
+/* Drops the least recently used file. The list is not empty. */
 static void drop_oldest_kept(struct kept_files *k)
 {
 	struct kept *oldest = &k->list[0];
@@ -100,8 +100,8 @@ static void make_kept_room(struct kept_files *k, uint64_t bytes)
 
 /* --- from outside ---------------------------------------------------------------------------- */
 
-/* Writes without looking at the room on the disk, which was checked before. The file is invisible
- * until it has its name. */
+/* Packs a file into `out`, which has no name yet. The packing does not look at the room on the
+ * disk, so that is checked before. */
 static int write_packed(struct kept_files *k, int fd, uint64_t len, int out, uint64_t *ret_len,
 			struct err *err)
 {
@@ -128,7 +128,7 @@ int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_ro
 		return err_set(err, ERR_LIMIT, "nothing is kept");
 	file_name(id, role, name);
 	snprintf(temporary, sizeof(temporary), "%s.new", name);
-	/* Two builds of one id may pack a file of the same role. */
+	/* Two builds of one id may pack a file of the same role at once, so `out` has no name. */
 	out = openat(k->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (out < 0)
 		return err_sys(err, errno, "kept/%s", name);
@@ -191,7 +191,7 @@ int kept_files_remove_all(struct kept_files *k, const struct build_id *id, struc
 	return rc;
 }
 
-/* Opens the packed file and notes its use; -1 when there is none. */
+/* Opens the packed file and notes its use. Returns -1 if there is none. */
 static int open_kept(struct kept_files *k, const struct build_id *id, enum kept_role role)
 {
 	struct kept *f;

@@ -23,17 +23,17 @@ enum kept_role {
 
 struct kept_files;
 
-/* Opens DATA/kept and removes what a crash left; files with foreign names stay. ERR_IO; ERR_DENIED:
- * the directory belongs to somebody else. */
+/* Opens DATA/kept and removes what a crash left; files with foreign names stay. Returns ERR_IO, or
+ * ERR_DENIED if the directory belongs to somebody else. */
 int kept_files_open(struct kept_files **ret, int data_fd, uint64_t max_bytes,
 		    struct err *err) _must_check_;
 void kept_files_close(struct kept_files *k);
 
-/* Sets another budget; what is above it goes at once, the least recently used first. */
+/* Sets another budget, and removes the least recently used files above it at once. */
 void kept_files_set_max(struct kept_files *k, uint64_t max_bytes);
 
 /* Stores a copy of len bytes, durable at return, in place of an older one of this id and role.
- * ERR_LIMIT when it exceeds the budget, ERR_IO. */
+ * Returns ERR_LIMIT if it exceeds the budget or the disk has no room, or ERR_IO. */
 int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_role role, int fd,
 		   uint64_t len, struct err *err) _must_check_;
 
@@ -46,7 +46,7 @@ int kept_files_get(struct kept_files *k, const struct build_id *id, enum kept_ro
 
 void kept_files_remove(struct kept_files *k, const struct build_id *id, enum kept_role role);
 
-/* Removes all files of an id, durably: none comes back after a power cut. ERR_IO. */
+/* Removes all files of an id, durably: none comes back after a power cut. Returns 0 or ERR_IO. */
 int kept_files_remove_all(struct kept_files *k, const struct build_id *id, struct err *err);
 
 /* Returns the descriptor of the directory; it stays the module's. */

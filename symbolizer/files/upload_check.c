@@ -29,8 +29,8 @@ int upload_check_digest(const struct upload *up, struct err *err)
 	return 0;
 }
 
-/* A file names its own build id, and could name the hash of another file: such an id is taken, like
- * any id that has an upload. */
+/* A file could have the hash of another file as its build id. Such an id is refused, because it
+ * names the other file already. */
 int upload_check_id_alias(const struct upload *up, struct store *store, struct err *err)
 {
 	char declared[BUILD_ID_HEX_MAX], found[BUILD_ID_HEX_MAX];

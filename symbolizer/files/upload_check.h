@@ -16,8 +16,8 @@
 int upload_check_digest(const struct upload *up, struct err *err);
 
 /* Checks the build id that the worker finds in the file; *ret holds the rest of its summary. Kinds
- * without an id, or with a check of their own, pass. A code other than ERR_DATA: the file could not
- * be identified. worker_path may be NULL: see struct build_queue_config. */
+ * without an id, or with a check of their own, pass. A code other than ERR_DATA means that the file
+ * could not be identified. worker_path may be NULL: see struct build_queue_config. */
 int upload_check_id(const struct upload *up, const char *worker_path, struct image_summary *ret,
 		    struct err *err);
 

@@ -8,7 +8,7 @@
 #include "timed_wait.h"
 #include "uploads_priv.h"
 
-/* Bytes: an upload whose stream brings fewer in a minute counts as stalled (LIMIT_UPLOAD_STALL_NS).
+/* An upload whose stream brings fewer bytes in a minute counts as stalled (LIMIT_UPLOAD_STALL_NS).
  */
 #define LIMIT_UPLOAD_PROGRESS LIMIT(16384)
 /* A build that found no room, because the store was being copied, is tried again after this time.
@@ -130,7 +130,7 @@ void uploads_detach(struct uploads *u, struct upload *up)
 	pthread_mutex_unlock(&u->lock);
 }
 
-/* Begins to write a chunk if that is allowed; the upload stays in place meanwhile. */
+/* Begins to write a chunk, if that is allowed. Until its end no other client gets the upload. */
 static int begin_write(struct uploads *u, struct upload *up, uint64_t offset, size_t len,
 		       struct err *err)
 {
@@ -168,7 +168,7 @@ static void add_to_digest(struct upload *up, uint64_t offset, const void *p, siz
 	uint8_t sum[DIGEST_LEN];
 
 	if (up->digested != offset)
-		return; /* an earlier run has received the bytes before */
+		return; /* an earlier run received the bytes before these */
 	digest_update(&up->digest, p, len);
 	up->digested += len;
 	if (up->digested < up->begin->size)

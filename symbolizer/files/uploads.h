@@ -30,8 +30,8 @@
 #define LIMIT_UPLOADS         LIMIT(256)
 /* The uploads of one client: the last quarter of the places is for others. */
 #define LIMIT_CLIENT_UPLOADS  LIMIT(192)
-/* Tickets that wait for their build. A ticket is kept whoever comes, so the other half of the
- * places can be taken from a client that has several, for one that has none. */
+/* Tickets that wait for their build. An upload with a ticket keeps its place; the other half of the
+ * places may be taken from a client that has several, for one that has none. */
 #define LIMIT_UPLOAD_TICKETS  LIMIT(128)
 /* When there is no room for another upload, one that nobody continued for this long gives way,
  * whoever began it: a client that was cut off is back within a minute. */
@@ -61,7 +61,7 @@ struct upload_series {
 	bool spoiled;     /* the bytes of several clients together were not what was declared */
 };
 
-/* Fields are fixed at Begin, but for those named at the end, which `uploads` guards. */
+/* The fields from token to fd are fixed at Begin; `uploads` guards the others. */
 struct upload {
 	struct upload *next;
 	uint8_t token[UPLOAD_TOKEN_LEN];
@@ -76,7 +76,7 @@ struct upload {
 	int64_t moved_ns;    /* likewise; when bytes last came, not counting a new Begin */
 	int64_t brought_ns;  /* likewise; when bytes last came, however few */
 	struct upload_series series;
-	struct digest digest; /* of the first `digested` bytes */
+	struct digest digest; /* digest of the first `digested` bytes */
 	uint64_t digested;
 	bool proven;                 /* complete, with the SHA-256 that was declared */
 	bool mixed;                  /* more than one client sent its bytes */
@@ -229,7 +229,7 @@ struct uploads_stat {
 
 void uploads_stat(struct uploads *u, struct uploads_stat *ret);
 
-/* The directory of the parts, for temporary files beside them. */
+/* Returns the descriptor of DATA/uploads, for temporary files beside the parts. */
 int uploads_dir(const struct uploads *u);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts uploads: by Begin, and at the start those of earlier runs. */
+/* Begins uploads: those that clients ask for and, at the start, those of earlier runs. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #define BEGIN_STATUS(name) RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_##name
 
 enum {
-	BEGIN_LEN = 8 * (int)LIMIT_PATH_LEN - 1, /* of a request, all its fields together */
+	BEGIN_LEN = 8 * (int)LIMIT_PATH_LEN - 1, /* bytes of a request, all its fields together */
 	GRACE_MS = 3000,
 	ASK_AGAIN_MS = 60000,
 };
@@ -102,8 +102,8 @@ static bool same_content(const struct upload *up, const Rawstack__V1__BeginReque
 
 /*
  * Takes an upload over from a stream that brings next to nothing: it continues under the same token
- * for whoever begins now. The stream keeps the old struct, which can do nothing any more. NULL when
- * memory or descriptors are out.
+ * for whoever begins now. The stream keeps the old struct, with which it can do nothing more.
+ * Returns NULL if memory or descriptors are out.
  */
 static struct upload *overtake_upload(struct uploads *u, struct upload *up)
 {
@@ -141,9 +141,9 @@ static bool series_is_alone(const struct ask *a)
 }
 
 /*
- * Whether somebody is sending this upload. While the id belongs to one upload, that is any live
- * stream. Later a stream of the same content that brought nothing for a moment may be the asker's
- * own broken one, so it does not count.
+ * Returns whether somebody sends this upload, or it is complete. While the id belongs to one
+ * upload, any live stream counts. Later, a stream of the same content that brought nothing for a
+ * moment may be the asker's own broken one, so it does not count.
  */
 static bool upload_is_taken(const struct ask *a, const struct upload *up)
 {
@@ -168,8 +168,8 @@ static bool is_in_grace(const struct ask *a, struct upload *up)
 	return is_first || a->now - a->series.asked_ns < GRACE_MS * NS_PER_MS;
 }
 
-/* Returns why the client is not to send it now, or NULL. Complete bytes with the same declared
- * SHA-256 are not sent again, however long the build takes to start. */
+/* Returns why the client is not to send its file now, or NULL. Complete bytes with the same
+ * declared SHA-256 are not sent again, however long the build takes to start. */
 static const char *find_hindrance(struct uploads *u, const struct ask *a)
 {
 	for (struct upload *up = u->list; up; up = up->next) {
@@ -186,8 +186,8 @@ static const char *find_hindrance(struct uploads *u, const struct ask *a)
 	return NULL;
 }
 
-/* Finds the upload that the client continues: the one of the same content with the most bytes, but
- * no mixed one after mixed bytes were wrong. */
+/* Finds the upload that the client continues: the one of the same content with the most bytes.
+ * After mixed bytes were wrong, it has to be the client's own. */
 static struct upload *find_continued(struct uploads *u, const struct ask *a)
 {
 	struct upload *most = NULL;
@@ -286,8 +286,8 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, 
 
 /* --- of earlier runs ------------------------------------------------------------------------- */
 
-/* A finished upload is still owed a table. One whose build seems to have ended the service each
- * time waits until a client asks again. */
+/* Queues a finished upload, because its table is still owed. An upload whose builds seem to have
+ * ended the service each time waits until a client finishes it again. */
 static void take_up_promise(struct uploads *u, struct upload *up)
 {
 	char name[NAME_LEN];
@@ -303,7 +303,7 @@ static void take_up_promise(struct uploads *u, struct upload *up)
 		uploads_enqueue(u, up);
 }
 
-/* Takes up an upload of an earlier run from its .begin file; false when it is of no use. */
+/* Takes up an upload of an earlier run from its .begin file. Returns false if it is of no use. */
 static bool take_up(struct uploads *u, const char *hex)
 {
 	_cleanup_(upload_freep) struct upload *up = calloc(1, sizeof(*up));
@@ -350,7 +350,8 @@ static bool is_suffix(const char *text)
 	return !strcmp(text, ".begin") || !strcmp(text, ".part") || !strcmp(text, ".finish");
 }
 
-/* The name that io_replace_file() gives a .begin until it is whole: ".<token>.begin.<salt>.tmp". */
+/* Returns whether the name is ".<token>.begin.<salt>.tmp", which io_replace_file() gives a .begin
+ * file until it is whole. */
 static bool is_unfinished_begin(const char *name)
 {
 	size_t hex = strspn(name + 1, "0123456789abcdef");
@@ -363,7 +364,7 @@ static bool is_unfinished_begin(const char *name)
 	return salt == 16 && !strcmp(rest + 7 + salt, ".tmp");
 }
 
-/* Returns whether a name is one of ours by its shape, and the token in it. */
+/* Returns whether a name has the shape of ours, and the token in it. */
 static bool parse_upload_name(const char *name, char hex[static 2 * UPLOAD_TOKEN_LEN + 1])
 {
 	if (strspn(name, "0123456789abcdef") != 2 * UPLOAD_TOKEN_LEN ||

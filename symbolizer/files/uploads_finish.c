@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues complete uploads. A client that waits for the build is told its end. Another one gets a
- * ticket when the bytes are durable: the sync takes as long as the disk does, so one thread does
- * them in turn, and no request handler waits.
+ * Queues complete uploads. A client that waits for the build is told its end. A client that does
+ * not wait gets a ticket when the bytes are durable. A sync takes as long as the disk does, so one
+ * thread syncs the uploads in turn, and no request handler waits.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -105,7 +105,8 @@ static int enqueue_upload(struct uploads *u, const void *token, size_t len,
 	return rc;
 }
 
-/* A ticket is a promise: the bytes, and that a table is owed of them, outlast a power cut. */
+/* Queues an upload for a ticket. That promises that the bytes, and the note that a table is owed,
+ * outlast a power cut. */
 static int enqueue_durably(struct uploads *u, const void *token, size_t len,
 			   struct build_id *ret_id, enum upload_state *ret_state, struct err *err)
 {
@@ -147,7 +148,7 @@ static void *give_tickets(void *arg)
 			enqueue_durably(u, token, sizeof(token), &result.id, &result.state, &err);
 		result.message = err.message;
 		pthread_mutex_lock(&u->lock);
-		w = TAKE_PTR(u->ticket_now); /* unless uploads_stop() called it already */
+		w = TAKE_PTR(u->ticket_now); /* NULL if uploads_stop() called it already */
 		pthread_mutex_unlock(&u->lock);
 		if (w)
 			w->done(w, &result);
@@ -190,7 +191,7 @@ bool uploads_ended(struct uploads *u, unsigned int timeout_ms)
 	return ended;
 }
 
-/* Errors of the upload itself are returned at once. */
+/* Queues the waiter for a ticket. Errors of the upload itself are returned at once. */
 static int ask_ticket(struct uploads *u, const void *token, size_t len,
 		      struct upload_waiter *waiter, struct err *err)
 {

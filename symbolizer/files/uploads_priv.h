@@ -9,7 +9,7 @@
 #include "limits.h"
 #include "uploads.h"
 
-/* The memory of a dropped upload, for the next one of its id. */
+/* What is remembered of a dropped upload, for the next one of its id. */
 struct upload_ended {
 	struct build_id id;
 	struct upload_series series;
@@ -26,7 +26,7 @@ struct uploads {
 	pthread_mutex_t lock;
 	pthread_cond_t queued;
 	struct upload *list; /* newest last */
-	size_t waiter_count; /* of all uploads */
+	size_t waiter_count; /* waiters of all uploads */
 	unsigned int builders;
 	bool (*connected)(uint32_t client); /* NULL: every client counts as connected */
 	uint64_t begun;                     /* builds that have begun */
@@ -71,7 +71,7 @@ void uploads_tell(struct uploads *u, struct upload_waiter *waiters,
 /* Returns the series for an upload of the id that begins now. */
 struct upload_series uploads_series(const struct uploads *u, const struct build_id *id,
 				    int64_t now);
-/* Remembers the series of an upload that goes. */
+/* Remembers the series of an upload that is dropped. */
 void uploads_end_series(struct uploads *u, const struct upload *up);
 
 /* Notes activity of the upload. */
@@ -80,7 +80,7 @@ void uploads_touch(struct uploads *u, struct upload *up);
 /* Returns whether a live stream has the upload. */
 bool upload_is_held(const struct upload *up, int64_t now);
 
-/* Restarts the measurement of its pace. */
+/* Restarts the measurement of the upload's pace. */
 void upload_begin_pace(struct upload *up, int64_t now);
 
 /* Drops uploads that nobody continued for a day. */

@@ -46,8 +46,8 @@ void uploads_enqueue(struct uploads *u, struct upload *up)
 	pthread_cond_signal(&u->queued);
 }
 
-/* A client that reconnects is not a new client each time: the uploads of all clients that left take
- * the turns of one. */
+/* The uploads of all clients that left take the turns of one client, so that nobody gains turns by
+ * connecting anew. */
 void uploads_gather_left(struct uploads *u, bool receiving_too)
 {
 	for (struct upload *up = u->list; u->connected && up; up = up->next)
@@ -59,7 +59,7 @@ void uploads_gather_left(struct uploads *u, bool receiving_too)
 		}
 }
 
-/* The lowest rank is next. A file of twice the size is one rank behind. */
+/* Returns an upload's rank; the lowest is next. A file of twice the size is one rank behind. */
 static int64_t rank_of(const struct uploads *u, const struct upload *up)
 {
 	int64_t rank = (int64_t)(up->round * ROUND);

@@ -12,7 +12,7 @@
 /* A stream that brings less than LIMIT_UPLOAD_PROGRESS in a minute holds its upload against nobody.
  */
 #define LIMIT_UPLOAD_STALL_NS LIMIT(60000000000)
-/* What an upload has yet to bring counts against other clients as far as it comes in ten minutes at
+/* The bytes to come of an upload count against other clients as far as they come in ten minutes at
  * the pace of its last ten to twenty seconds, plus a window. So an upload that trickles reserves no
  * disk. */
 #define LIMIT_UPLOAD_AHEAD_NS LIMIT(600000000000)
@@ -55,8 +55,8 @@ static size_t count_of_client(const struct uploads *u, uint32_t client)
 	return count;
 }
 
-/* Drops one upload of the client that has the most, if it has more than the asker would have: the
- * one that was idle longest. False when it has no idle one. */
+/* Drops the longest idle upload of the client that has the most, if that client has more than the
+ * asker would have. Returns false if there is none. */
 static bool drop_of_others(struct uploads *u, uint32_t asker, int64_t now)
 {
 	size_t most = count_of_client(u, asker) + 1;
@@ -151,8 +151,8 @@ void upload_begin_pace(struct upload *up, int64_t now)
 	up->marks[0] = up->marks[1] = (struct upload_mark){now, up->received};
 }
 
-/* The bytes it would bring in LIMIT_UPLOAD_AHEAD_NS at the pace of the last ten to twenty seconds.
- */
+/* Returns the bytes that an upload would bring in LIMIT_UPLOAD_AHEAD_NS at the pace of its last ten
+ * to twenty seconds. */
 static uint64_t bytes_ahead(struct upload *up, int64_t now)
 {
 	uint64_t ms;
@@ -171,7 +171,7 @@ static uint64_t bytes_to_come(const struct upload *up)
 	return up->begin->size - up->received;
 }
 
-/* The share of the bytes to come that others have to leave room for. */
+/* Returns how many of the bytes to come others have to leave room for. */
 static uint64_t bytes_promised(struct upload *up, int64_t now)
 {
 	uint64_t promised = LIMIT_UPLOAD_WINDOW + bytes_ahead(up, now);
@@ -221,8 +221,8 @@ bool uploads_make_room(struct uploads *u, uint64_t size, uint32_t client, int64_
 	return true;
 }
 
-/* The free bytes that len more bytes need. An upload within its promise needs only those; a slower
- * one also leaves the others their promises. */
+/* Returns how many bytes have to be free for len more bytes. An upload that is promised all its
+ * bytes needs only these; a slower one also leaves the others their promises. */
 static uint64_t bytes_needed(struct uploads *u, struct upload *writer, size_t len, int64_t now)
 {
 	uint64_t needed = LIMIT_DISK_FLOOR + len;

@@ -7,7 +7,7 @@
 #include "io.h"
 
 enum {
-	LEVEL = 1, /* debug files are large, and this one keeps up with disks */
+	LEVEL = 1, /* debug files are large, and this level keeps up with disks */
 };
 
 struct pipe {

@@ -12,11 +12,11 @@
 enum {
 	CONNECTIONS = 16,
 	TIMEOUT_S = 10,
-	MEMORY = 16 << 10, /* of a connection, for the request and the headers */
+	MEMORY = 16 << 10, /* bytes of a connection, for the request and the headers */
 };
 
 struct metrics_http {
-	int fd; /* until there is: */
+	int fd; /* the listening socket, until the daemon has it */
 	struct MHD_Daemon *daemon;
 	void (*fill)(void *ctx, struct buf *out);
 	void *ctx;
@@ -59,7 +59,7 @@ static enum MHD_Result handle_http(void *cls, struct MHD_Connection *c, const ch
 		buf_done(&out);
 		return MHD_NO;
 	}
-	/* The response frees it. */
+	/* The response frees out.p. */
 	return reply_http(c, MHD_HTTP_OK,
 			  "application/openmetrics-text; version=1.0.0; charset=utf-8", out.p,
 			  out.len, MHD_RESPMEM_MUST_FREE);

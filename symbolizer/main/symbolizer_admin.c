@@ -19,7 +19,7 @@
 
 struct admin {
 	const char *data;
-	const char *out; /* of a backup */
+	const char *out; /* the directory that a backup or a salvage writes to */
 };
 
 #define PROGRAM "rawstack-symbolizer "
@@ -48,7 +48,7 @@ static int parse_admin(const struct option_usage *usage, int argc, char **argv, 
 	return 0;
 }
 
-/* This works beside a running service, because it reads one snapshot. */
+/* Checks the store and opens it for reading, which works beside a running service. */
 static int open_store(struct store **ret, const char *data, struct err *err)
 {
 	struct kv *kv;
@@ -60,7 +60,7 @@ static int open_store(struct store **ret, const char *data, struct err *err)
 	return rc ? rc : store_open(ret, kv, UINT64_MAX, RSYM_MAJOR, err);
 }
 
-/* owner: to whom the copy is to belong, or NULL. */
+/* Copies the store to a new file, and gives the file to `owner` unless that is NULL. */
 static int copy_to(const char *data, const char *path, const struct stat *owner, uint64_t *ret_len,
 		   struct err *err)
 {
@@ -155,7 +155,7 @@ static const struct option_usage compact_usage = {
 	ONLY_DATA,
 };
 
-/* The file is exchanged whole, so nobody may have it open. */
+/* Replaces the store's file by a compacted copy, so nobody may have it open. */
 static int run_compact(int argc, char **argv, struct err *err)
 {
 	struct admin a = {0};
@@ -175,8 +175,8 @@ static int run_compact(int argc, char **argv, struct err *err)
 	rc = lock_stopped(a.data, &lock, err);
 	if (rc)
 		return rc;
-	unlink(next); /* of an earlier attempt */
-	/* The new file belongs to the owner of the directory, even if root compacts it. */
+	unlink(next); /* left by an earlier attempt */
+	/* The new file belongs to the owner of the old one, even if root compacts it. */
 	rc = copy_to(a.data, next, &before, &len, err);
 	if (rc)
 		return rc;
@@ -200,7 +200,7 @@ static void tell_fault(void *ctx _unused_, const struct build_id *id, const char
 	printf("%s: %s\n", build_id_hex(id, hex), what);
 }
 
-/* Also validates each table whose checksum is right. */
+/* Validates each table whose checksum is right, and counts the tables and their bytes. */
 static int verify_tables(struct store *s, uint64_t *ret_bytes, size_t *ret_count, size_t *ret_bad,
 			 struct err *err)
 {
@@ -220,7 +220,7 @@ static int verify_tables(struct store *s, uint64_t *ret_bytes, size_t *ret_count
 		at = b.id;
 		after = &at;
 		if (store_table(r, &b.id, &t, NULL) != 1)
-			continue; /* an error was printed already, if it should be there */
+			continue; /* store_verify() has told of it if it is damaged */
 		(*ret_count)++;
 		*ret_bytes += t.len;
 		if (rsym_open(&table, t.p, t.len, &why)) {
@@ -309,7 +309,7 @@ static int give_to_owner(const char *from, const char *dir, const char *name, st
 	return 0;
 }
 
-/* The directory in OUT where a salvage works. It removes only files that it made there. */
+/* Removes the directory in OUT where a salvage works, with the files that a salvage makes there. */
 static void remove_work(const char *work)
 {
 	static const char *const names[] = {"store.mdb", "store.mdb-lock", "store.mdb-new"};
@@ -333,7 +333,7 @@ static int salvage_whole(const struct admin *a, const char *path, const char *ma
 	if (snprintf(work, sizeof(work), "%s/" STORE_SALVAGE_NAME, a->out) >= (int)sizeof(work) ||
 	    snprintf(file, sizeof(file), "%s/store.mdb", work) >= (int)sizeof(file))
 		return err_set(err, ERR_USAGE, "%s: name too long", a->out);
-	remove_work(work); /* of one that was killed */
+	remove_work(work); /* left by a salvage that was killed */
 	if (mkdir(work, 0700))
 		return err_sys(err, errno, "%s", work);
 	rc = store_salvage(path, work, RSYM_MAJOR, &use, found, err);

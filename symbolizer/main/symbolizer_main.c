@@ -32,7 +32,8 @@
 #define LIMIT_STORE_MIN (MIB / 2)
 
 enum {
-	/* The third is for what remains, builders among it: one second. */
+	/* After a signal, calls have STOP_GRACE_MS to end. END_MS leaves some time for the rest,
+	 * builders among it. */
 	STOP_GRACE_MS = 3000,
 	END_MS = 5000,
 	STUCK_SECONDS = 30,
@@ -159,7 +160,7 @@ static int check_worker(const char *path, struct err *err)
 	return access(path, X_OK) ? err_sys(err, errno, "--table-worker %s", path) : 0;
 }
 
-/* The server reads them once more, when everything else stands. */
+/* Checks the certificates early. The server reads them again once everything else is open. */
 static int check_certificates(const struct tls_files *files, struct err *err)
 {
 	struct tls_texts texts = {0};
@@ -283,8 +284,8 @@ static bool stop_service(struct program *p)
 	return service_close(p->service);
 }
 
-/* Raises the descriptor limit as far as the system allows, because each connection takes one. With
- * too few gRPC aborts, or every build fails. */
+/* Raises the descriptor limit as far as the system allows, because each connection takes one.
+ * Returns ERR_LIMIT if there are too few: then gRPC aborts, or every build fails. */
 static int allow_connections(const struct options *o, struct err *err)
 {
 	const uint64_t builds = o->service.builders ? o->service.builders : SERVICE_BUILDERS;
@@ -375,7 +376,7 @@ static void tell_restart(void *ctx _unused_, const struct option_row *row)
 		log_warn("%s has changed, which needs a restart", row->name);
 }
 
-/* What the program runs with. `first` holds the texts of what changes with a restart only. */
+/* The configurations that were read. `first` holds the texts of what only a restart changes. */
 struct configuration {
 	int argc;
 	char **argv;
@@ -389,7 +390,7 @@ static void configuration_done(struct configuration *c)
 	config_done(&c->last);
 }
 
-/* After SIGHUP. A mistake changes nothing. */
+/* Reads the configuration again, after SIGHUP. A mistake in it changes nothing. */
 static void reload_configuration(struct program *p, struct configuration *c)
 {
 	struct config config = {0};
@@ -435,7 +436,7 @@ int main(int argc, char **argv)
 	if (rc)
 		return stdout_end(rc, &err);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a full disk is an error of the write */
+	signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE the write fails instead */
 
 	share_memory(o.server.workers);
 	/* The watchdog comes before any other thread, so that all of them leave the signals to it.

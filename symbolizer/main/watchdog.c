@@ -16,19 +16,20 @@ enum {
 
 struct watchdog {
 	struct watchdog_config config;
-	/* Held while others are called; a stuck thread may hold it for ever. */
+	/* Held while `changed` is called, so a stuck thread may hold it for ever. */
 	pthread_mutex_t lock;
 	sem_t asked; /* a signal came */
 	atomic_bool is_ending;
 	struct busy_stuck stuck;
-	uint64_t feed_ns; /* between two messages to systemd; 0: it wants none */
-	uint64_t fed_ns;  /* the last one */
+	uint64_t feed_ns; /* time between two messages to systemd; 0: it wants none */
+	uint64_t fed_ns;  /* time of the last one */
 	bool is_ready, is_well, is_quiet;
 };
 
 /* --- systemd --------------------------------------------------------------------------------- */
 
-/* Half of the time in which systemd wants to hear something (sd_watchdog_enabled(3)). */
+/* Returns half of the time within which systemd wants a message (sd_watchdog_enabled(3)), or 0 if
+ * it wants none. */
 static uint64_t feed_interval(void)
 {
 	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
@@ -63,7 +64,7 @@ static void look_at_service(struct watchdog *w)
 		w->fed_ns = now;
 		unit_notify(UNIT_ALIVE);
 	}
-	/* Under the lock, so that after watchdog_quiet() it is over. */
+	/* `changed` is called under the lock, so that it has returned after watchdog_quiet(). */
 	if (changed) {
 		log_warn(is_well ? "threads for all kinds of work are available again: serving"
 				 : "all threads of a kind are stuck: not serving");
@@ -72,8 +73,8 @@ static void look_at_service(struct watchdog *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* The disk, the transport or a stranger's bytes may block a thread. What is durable stays durable,
- * and nobody waits for the rest. */
+/* Ends the process even if the disk, the transport or a stranger's bytes block a thread. What is
+ * durable stays durable. */
 static void end_process(const struct watchdog *w)
 {
 	struct busy_stuck stuck;
@@ -94,7 +95,8 @@ static void *run_watchdog(void *arg)
 	return NULL;
 }
 
-/* SIGHUP too: a terminal that closes, or who hopes for a reload, does not end a daemon. */
+/* Lists the signals that the watchdog waits for. SIGHUP is one of them, so that neither a terminal
+ * that closes nor somebody who wants a reload ends the daemon. */
 static void fill_signals(sigset_t *ret)
 {
 	sigemptyset(ret);
@@ -103,7 +105,8 @@ static void fill_signals(sigset_t *ret)
 	sigaddset(ret, SIGHUP);
 }
 
-/* Takes no lock that others hold. */
+/* Waits for signals, and ends the process end_ms after SIGTERM or SIGINT. Takes no lock that others
+ * hold. */
 static void *await_signal(void *arg)
 {
 	struct watchdog *w = arg;

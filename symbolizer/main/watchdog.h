@@ -29,14 +29,14 @@ struct watchdog_config {
 int watchdog_open(struct watchdog **ret, const struct watchdog_config *config,
 		  struct err *err) _must_check_;
 
-/* The service listens: systemd is told so, and `changed` may be called. */
+/* Tells systemd that the service listens. From then on `changed` may be called. */
 void watchdog_ready(struct watchdog *w);
 
-/* Waits for a signal. True: SIGHUP came, once or several times since the last call; false: SIGTERM
- * or SIGINT did. */
+/* Waits for a signal. Returns true if SIGHUP came, once or several times since the last call, or
+ * false if SIGTERM or SIGINT did. */
 bool watchdog_wait(struct watchdog *w) _must_check_;
 
-/* `changed` is not called any more. */
+/* From then on `changed` is not called any more. */
 void watchdog_quiet(struct watchdog *w);
 
 /* Fills *ret with what the last look found. */

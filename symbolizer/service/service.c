@@ -87,7 +87,8 @@ static void on_damaged(void *ctx, const struct build_id *id)
 	build_queue_rebuild(((struct service *)ctx)->queue, id);
 }
 
-/* The directory of the data directory that was taken away under the service; NULL: none. */
+/* Returns the name of the part of the data directory that was removed or replaced under the
+ * service, or NULL. */
 static const char *find_gone_part(const struct service *s)
 {
 	if (!data_dir_has_part(s->data_fd, "uploads", uploads_dir(s->uploads)))
@@ -203,7 +204,7 @@ static void on_build_ended(void *ctx, const struct build_id *id, bool failed, ui
 	tell_watches(s, id, failed, generation);
 }
 
-/* A new store records its version; a program of another version refuses it. */
+/* Records the version in a new store. A program of another version refuses the store. */
 static int stamp_store(struct service *s, struct err *err)
 {
 	uint64_t version;
@@ -287,7 +288,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	if (!s->watches)
 		return ERR_MEMORY;
 	TRY(kept_files_open(&s->kept, s->data_fd, service_kept_bytes(config), err));
-	/* The content of the files and directories made so far is of no use without their names. */
+	/* Makes the names of the files and directories made so far durable, as their content is. */
 	if (fsync(s->data_fd))
 		return err_sys(err, errno, "%s", config->data_dir);
 	queue.store = s->store;

@@ -141,7 +141,7 @@ int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request, 
 		  const struct watch_ops *ops, void *arg, struct watch **ret, struct err *err);
 void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply);
 
-/* What the program, rather than the service, knows: connections and stuck threads. */
+/* Figures that the program, rather than the service, knows: connections and stuck threads. */
 struct service_outside {
 	uint64_t connections, connections_max, connections_ended, connections_refused,
 		connections_flooded;

@@ -10,7 +10,7 @@
 
 enum {
 	PAGE_DEFAULT = 100,
-	ROW_COST = 64 /* of a row without its variable parts, in a reply */
+	ROW_COST = 64 /* bytes of a reply's row without its variable parts */
 };
 
 static size_t page_size(uint32_t asked)
@@ -111,8 +111,7 @@ static uint32_t token_sum(enum token_kind kind, const void *p, size_t len)
 	return htole32(crc32c((uint32_t)kind, p, len));
 }
 
-/* Returns whether it is one that token_make() made; a place says where a page begins, and no more.
- */
+/* Returns whether token_make() made the token. The place in it says only where a page begins. */
 static bool token_open(const ProtobufCBinaryData *token, enum token_kind kind, struct kv_bytes *ret)
 {
 	uint32_t sum;
@@ -217,7 +216,7 @@ int service_pin(struct service *s, const Rawstack__V1__PinRequest *request, stru
 
 /* --- Missing --------------------------------------------------------------------------------- */
 
-/* Place in the order of Missing, and so the page token: weight (big-endian), id. */
+/* A place in the order of Missing. In a page token it is the weight (big-endian) and the id. */
 struct rank {
 	uint64_t weight;
 	struct build_id id;
@@ -287,7 +286,7 @@ static bool missing_status(struct store_read *r, const struct build_id *id, stru
 	return m && m->report && !m->report->has_segments;
 }
 
-/* *ret is NULL when it is not missing any more. */
+/* Fills *ret, or sets it to NULL if the id is not missing any more. */
 static int fill_missing(struct store_read *r, const struct store_missing *from, struct arena *arena,
 			Rawstack__V1__MissingBinary **ret, struct err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operator sets of a running service, and what it tells clients of its limits. */
+/* Applies what an operator can change in a running service, and tells clients its limits. */
 #include "limits.h"
 #include "rsym_format.h"
 #include "service_priv.h"

@@ -41,8 +41,8 @@ static void put_seconds(struct buf *out, const char *name, const char *type, con
 		   ns % 1000000000);
 }
 
-/* Anonymous memory: pages of the store's map are not the process's own, though "RSS" counts them.
- */
+/* Returns the anonymous memory. "RSS" also counts pages of the store's map, which are not the
+ * process's own. */
 static uint64_t anonymous_bytes(void)
 {
 	_cleanup_(freep) uint8_t *text = NULL;

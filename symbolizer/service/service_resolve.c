@@ -8,7 +8,7 @@
 
 enum {
 	CANDIDATES_MAX = 100,
-	FRAME_COST = 64 /* of a nested frame without its texts */
+	FRAME_COST = 64 /* bytes of a nested frame without its texts */
 };
 
 /* The newest binaries that match, newest first. */
@@ -35,7 +35,7 @@ static void add_named_binary(struct candidates *c, const Rawstack__V1__Binary *b
 	(void)build_id_set(&c->ids[at], BUILD_ID_GNU, b->build_id.data, b->build_id.len, NULL);
 }
 
-/* Looks at all that have the name and the labels, page by page. */
+/* Looks at all binaries that have the name and the labels, page by page. */
 static int find_candidates(struct service *s, const Rawstack__V1__ResolveRequest *request,
 			   const struct service_caller *caller, struct candidates *c,
 			   struct err *err)
@@ -99,7 +99,7 @@ static int resolve_by_name(struct service *s, const Rawstack__V1__ResolveRequest
 	return 0;
 }
 
-/* The binary that answers tells its own id. */
+/* Replaces an alias by the id of its binary, which the reply tells. */
 static int resolve_by_id(struct service *s, const Rawstack__V1__ResolveRequest *request,
 			 struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err)
 {
@@ -132,7 +132,7 @@ static int check_resolve_request(const Rawstack__V1__ResolveRequest *request, st
 	return request->build_id.len ? service_id(&id, &request->build_id, err) : 0;
 }
 
-/* The columns of the batch: the same kind and mode throughout. */
+/* Fills the columns of the batch, with the same kind and mode throughout. */
 static int fill_batch(const Rawstack__V1__ResolveRequest *request, struct arena *arena,
 		      Rawstack__V1__Locations *l, struct err *err)
 {
@@ -161,7 +161,8 @@ static ProtobufCBinaryData copy_text(struct arena *arena, ProtobufCBinaryData fr
 	return to;
 }
 
-/* The frame at row `at` of the columns; texts are copied, since the columns go. */
+/* Returns the frame at row `at` of the columns. Copies its texts, because the columns are freed
+ * before the reply is sent. */
 static Rawstack__V1__Frame *nest_frame(const Rawstack__V1__SymbolizedBatch *b, size_t at,
 				       struct arena *arena)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a storm of requests leaves behind: replies' memory and names, kept warm for the next
- * request, and what malloc keeps of all that was freed, the transport's messages among it. */
+/* Frees what a storm of requests leaves behind: the memory of replies and the names that are kept
+ * for the next request, and freed memory that malloc keeps, the transport's messages among it. */
 #include <malloc.h>
 
 #include "name_cache.h"
 #include "service_priv.h"
 
-/* After more requests than these in one interval malloc's memory would be needed again at once. */
+/* After more requests than this in one interval, malloc's memory would be needed again at once. */
 #define REST_REQUESTS 100
 
 size_t service_kept_memory(struct service *s)
@@ -22,7 +22,7 @@ void service_rest(struct service *s, bool is_long)
 	if (is_long)
 		name_cache_age(s->names);
 	s->rest.requests += requests;
-	/* Uploads and lists leave something behind, too, and are not counted here. */
+	/* Uploads and lists leave memory behind, too, but are not counted here. */
 	s->rest.is_due |= requests || is_long;
 	if (!s->rest.is_due || requests > REST_REQUESTS)
 		return;

@@ -144,7 +144,7 @@ static int on_upload_end(struct rpc_call *c, struct err *err)
 
 	if (!up)
 		return err_set(err, ERR_DATA, "an upload without a chunk");
-	/* The stream lets go before its reply, so that Finish may follow at once. */
+	/* The stream lets go of the upload before it replies, so that Finish may follow at once. */
 	received = up->received;
 	rpc_call_set_state(c, NULL);
 	service_upload_end(rpc_call_ctx(c), up);
@@ -227,7 +227,7 @@ static int on_finish(struct rpc_call *c, const ProtobufCMessage *message, struct
 /* --- Watch: the call's state is the watch ---------------------------------------------------- */
 
 enum {
-	EVENTS_WAITING = 16 /* of a call; the others wait in the watch, once for each id */
+	EVENTS_WAITING = 16 /* events in a call; the others wait in the watch, one for each id */
 };
 
 static bool send_event(void *arg, const struct watch_event *event)

@@ -36,7 +36,8 @@ static int open_stream(struct service *s, struct service_stream **ret, struct er
 	return 0;
 }
 
-/* The memory of all streams is a sum that each stream corrects after its batch. */
+/* Corrects the stream's part of the memory of all streams after a batch. Returns ERR_LIMIT if the
+ * stream, or all streams together, have too much. */
 static int count_memory(struct service *s, struct service_stream *st, struct err *err)
 {
 	size_t now = symbolize_memory(st->work), all;

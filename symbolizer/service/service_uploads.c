@@ -34,8 +34,8 @@ static bool reply_misses_file(const Rawstack__V1__BuildReport *r, Rawstack__V1__
 	return false;
 }
 
-/* Returns whether something was kept that a table lacks: with it, a debug file sent again adds to
- * the table. */
+/* Returns whether a file was kept that the table lacks. With it, a debug file that is sent again
+ * adds to the table. */
 static bool could_add(struct service *s, const struct build_id *id,
 		      const Rawstack__V1__BuildReport *r)
 {
@@ -54,7 +54,7 @@ static bool could_add(struct service *s, const struct build_id *id,
 	return false;
 }
 
-/* Returns whether a file would add nothing to the table that there is, whose report this is. */
+/* Returns whether a file would add nothing to the present table, which m describes. */
 static bool adds_nothing(struct service *s, const struct build_id *id,
 			 const Rawstack__V1__BeginRequest *request, const Rawstack__V1__Binary *m)
 {
@@ -93,7 +93,7 @@ static int is_present(struct service *s, const struct build_id *name,
 	if (request->kind == KIND(ALT))
 		return kept_files_have(s->kept, id, KEPT_ALT);
 	TRY(service_store_error(store_read_begin(s->store, &r, err), err));
-	/* It may be called by the hash of the file. */
+	/* The name may be the hash of the file. */
 	if (request->id_kind == RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH) {
 		found = store_resolve_alias(r, name);
 		id = &found;
@@ -131,7 +131,7 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 		if (rc) {
 			reply->status = RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_PRESENT;
 			reply->report = report;
-			/* No file is sent, and the client wants the table pinned nevertheless. */
+			/* No file will come, but the client wants the table pinned nevertheless. */
 			rc = request->pin && report
 				     ? service_store_error(store_pin(s->store, &id, true, err), err)
 				     : 0;

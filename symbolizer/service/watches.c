@@ -17,20 +17,20 @@ struct watch {
 	struct watch *next;
 	const struct watch_ops *ops;
 	void *arg;
-	struct intern ids; /* named, or with something pending */
+	struct intern ids; /* the ids that are named, or have an event pending */
 	struct pending *events;
 	size_t events_cap;
 	uint32_t *queue; /* a ring of ids that wait */
 	size_t queue_cap, queue_first, queue_count;
-	size_t named;    /* 0: all */
+	size_t named;    /* number of named ids; 0: all ids */
 	uint32_t client; /* who watches */
-	bool ended;      /* and does not count any more */
+	bool ended;      /* the watch has ended and does not count any more */
 };
 
 struct watches {
 	pthread_mutex_t lock;
 	struct watch *list;
-	size_t count, id_count; /* of those that have not ended */
+	size_t count, id_count; /* watches that have not ended, and ids that they name */
 	bool stopped;
 };
 
@@ -97,7 +97,7 @@ static void end_one_watch(struct watch *w, int code, const char *message)
 	w->all->id_count -= w->named;
 }
 
-/* What a watch takes: one place, or as many ids as it names. */
+/* Returns what a watch takes: one place, or as many ids as it names. */
 static size_t share_of_watch(const struct watch *w, bool of_ids)
 {
 	if (w->ended)
@@ -114,12 +114,12 @@ static size_t share_of_client(const struct watches *all, uint32_t client, bool o
 	return sum;
 }
 
-/* Ends the newest watch of the client that has the most, if that is more than a new watch's client
- * would have then. False when nobody has. */
+/* Ends the newest watch of the client that has the most, if it has more than the client of the new
+ * watch would have. Returns false if there is no such client. */
 static bool take_from_most(struct watches *all, const struct watch *new, bool of_ids)
 {
 	size_t most = share_of_client(all, new->client, of_ids) + share_of_watch(new, of_ids);
-	struct watch *newest = NULL; /* they come first in the list */
+	struct watch *newest = NULL; /* the list begins with the newest */
 
 	for (struct watch *w = all->list; w; w = w->next) {
 		size_t share =
@@ -212,12 +212,13 @@ static void pump_watch(struct watch *w)
 		w->queue_first = (w->queue_first + 1) % w->queue_cap;
 		w->queue_count--;
 	}
-	/* A watch for all ids forgets an id once its event is out. */
+	/* A watch for all ids forgets them once all its events are sent. */
 	if (!w->named && !w->queue_count)
 		intern_reset(&w->ids);
 }
 
-/* The id's place, INTERN_FULL when it is not watched; ends a watch for all that has no room. */
+/* Returns the id's place, or INTERN_FULL if the id is not watched. Ends a watch for all ids that
+ * has no room. */
 static uint32_t place_in_watch(struct watch *w, const struct build_id *id)
 {
 	uint32_t i;

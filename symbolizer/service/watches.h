@@ -10,8 +10,8 @@
 #include "err.h"
 #include "limits.h"
 
-/* Watches at the same time: a quarter of all calls. Ids named in all watches together. Both are
- * shared equally among clients. Ids whose event waits for one slow reader. */
+/* The watches at one time (a quarter of all calls), the ids that all watches name together, and the
+ * ids whose event waits for one slow reader. The first two are shared equally among clients. */
 #define LIMIT_WATCHES       LIMIT(128)
 #define LIMIT_WATCHED_IDS   LIMIT(262144)
 #define LIMIT_WATCH_PENDING LIMIT(8192)
@@ -35,7 +35,8 @@ struct watch_ops {
 	void (*end)(void *arg, int code, const char *message);
 };
 
-/* Both functions are called with a lock held: they must neither block nor call this module. */
+/* Both functions of watch_ops are called with a lock held: they must neither block nor call this
+ * module. */
 
 struct watches *watches_new(struct err *err) _must_check_;
 void watches_free(struct watches *w); /* every watch must have been closed */

@@ -13,10 +13,11 @@
 struct owned {
 	const char *dir, *name;
 	int dir_fd;
-	struct stat owner; /* of the directory */
+	struct stat owner; /* status of the directory */
 };
 
-/* The file gets its name after its owner, so that a service that starts meanwhile can open it. */
+/* Makes the file. It is linked to its name after fchown(), so that a service that starts meanwhile
+ * can open it. */
 static int make_owned(const struct owned *o, struct err *err)
 {
 	_cleanup_(closep) int fd = -1;
@@ -98,7 +99,7 @@ static int say_link(const char *where, const char *name, struct err *err)
 		       where, name);
 }
 
-/* For errors: what leads to the directory. */
+/* Writes the path of an open directory, for error messages. */
 static void name_of_directory(int dir_fd, char name[static LIMIT_PATH_LEN])
 {
 	char link[32];

@@ -17,7 +17,7 @@ static int compare_rows(const void *a, const void *b)
 	return (x->last_ns > y->last_ns) - (x->last_ns < y->last_ns);
 }
 
-/* The end of the rows of the client that row `at` is of. */
+/* Returns the end of the rows of the client that has row `at`. */
 static size_t end_of_client(const struct missing_row *rows, size_t count, size_t at)
 {
 	size_t end = at;
@@ -39,7 +39,7 @@ static size_t count_within(const struct missing_row *rows, size_t count, size_t 
 	return sum;
 }
 
-/* The largest share with which at most max rows stay. */
+/* Returns the largest share with which at most max rows stay. */
 static size_t find_share(const struct missing_row *rows, size_t count, size_t max)
 {
 	size_t low = 0, high = max;
@@ -81,9 +81,9 @@ static size_t count_clients(const struct missing_row *rows, size_t count)
 	return clients;
 }
 
-/* Gives rows of clients that have more than an equal share to those who ask for them and have less.
- * `asked_by` becomes the client that each row is to have, so that the order holds until all are
- * looked at. */
+/* Moves rows from clients that have more than an equal share to clients that ask for them and have
+ * less. It first notes the new client of each row in `asked_by`, so that the rows stay sorted while
+ * they are counted. */
 static void move_to_askers(struct missing_row *rows, size_t count, size_t max)
 {
 	size_t equal = max / count_clients(rows, count);

@@ -140,7 +140,7 @@ bool store_sum_is(struct kv_bytes table, uint32_t sum)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uintptr_t start = (uintptr_t)table.p / page * page;
 
-	/* The map is read without read-ahead: ask for the whole, or the pass takes seconds. */
+	/* The map has no read-ahead; without this advice the pass takes seconds. */
 	if (table.len >= MIB)
 		madvise((void *)start, (uintptr_t)table.p + table.len - start, MADV_WILLNEED);
 	return crc32c(0, table.p, table.len) == sum;
@@ -155,7 +155,7 @@ int store_table_bytes(struct store_read *r, const struct build_id *id,
 				  err);
 }
 
-/* The sum of a table is computed once per opening of the store. */
+/* Returns whether the table's checksum is right, and computes it once per opening of the store. */
 static bool verify_stored_table(struct store *s, const struct store_record_table *t,
 				struct kv_bytes table)
 {

@@ -114,7 +114,8 @@ int store_put(struct store *s, const struct store_binary *b, const void *table,
 int store_add_id_aliases(struct store *s, const struct build_id *id,
 			 const struct store_id_aliases *add, struct err *err);
 
-/* Removes the tables of all formats and leaves the status PURGED: 1, or 0 if there was no table. */
+/* Removes the tables of all formats and leaves the status PURGED. Returns 1, or 0 if there was no
+ * table. */
 int store_purge(struct store *s, const struct build_id *id, struct err *err);
 
 /* Does the same if a table of the id is damaged at this moment. The caller may have met the damage
@@ -125,7 +126,7 @@ int store_purge_damaged(struct store *s, const struct build_id *id, struct err *
  * Returns ERR_LIMIT if all tables are pinned. */
 int store_fit(struct store *s, struct err *err);
 
-/* Sets or clears the pin: 1, or 0 if the id has no table of any format. */
+/* Sets or clears the pin. Returns 1, or 0 if the id has neither a table of any format nor a pin. */
 int store_pin(struct store *s, const struct build_id *id, bool pinned, struct err *err);
 
 /* Reads or writes a number that the service keeps under a name of its own. The first returns 1, or

@@ -20,7 +20,7 @@ struct store_binary {
 	uint64_t changed_ns; /* Unix time of the last change of the status */
 	uint64_t used_ns;    /* Unix time of the last use, to within a minute; 0: never. Not in the
 				record */
-	uint64_t generation; /* of the table of this format */
+	uint64_t generation; /* generation of the table of this format */
 	uint64_t table_len;
 	uint64_t other_len;    /* bytes of all tables of other formats. Not in the record */
 	uint16_t other_format; /* the newest of those formats; 0: none. Not in the record */

@@ -55,13 +55,13 @@ void store_birth_end(const char *dir)
 
 int store_birth_check(const char *dir, struct err *err)
 {
-	/* The service makes them once its store has had a commit. */
+	/* The service makes these directories after the first commit of its store. */
 	static const char *const signs[] = {"uploads", "kept"};
 	_cleanup_(closep) int dir_fd = -1;
 	struct stat st;
 	int rc;
 
-	/* The code that opens the store reports it and names its file. */
+	/* The code that opens the store reports a missing directory, and names the store's file. */
 	if (stat(dir, &st) ? errno == ENOENT : !S_ISDIR(st.st_mode))
 		return 0;
 	rc = open_store_dir(dir, &dir_fd, err);

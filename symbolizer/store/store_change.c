@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts, pins and uses. */
+/* Changes the store: puts, pins, numbers and times of use. */
 #include <string.h>
 
 #include "crc32c.h"
@@ -169,7 +169,7 @@ void store_note_used(struct store *s, const struct build_id *id, uint64_t now_ns
 void store_write_used(struct store *s)
 {
 	_cleanup_(freep) struct kv_write *writes = NULL;
-	_cleanup_(freep) uint8_t *copies = NULL; /* of each: the key, the value */
+	_cleanup_(freep) uint8_t *copies = NULL; /* the key and value of each write */
 	const size_t each = BUILD_ID_MAX + STORE_NUMBER_LEN;
 	size_t count;
 

@@ -23,7 +23,7 @@ enum {
 	TICK_MS = 50,
 };
 
-/* The CPU limit of the child: each page is read once by us and once by LMDB. */
+/* Returns the CPU limit of the child, where each page is read once by us and once by LMDB. */
 static rlim_t check_cpu_seconds(uint64_t file_len)
 {
 	return 30 + file_len / (64 * MIB);
@@ -55,8 +55,8 @@ int store_check_main(const char *dir)
 	setrlimit(RLIMIT_CORE, &core);
 	setrlimit(RLIMIT_CPU, &cpu);
 #ifndef __SANITIZE_ADDRESS__
-	/* The list of free pages is one long value, which is read whole. The map of the file does
-	 * not count here. */
+	/* The list of free pages is one long value, which is read whole. RLIMIT_DATA does not
+	 * count the map of the file. */
 	const struct rlimit data = {64 * MIB + len / 64, 64 * MIB + len / 64};
 
 	setrlimit(RLIMIT_DATA, &data);
@@ -110,7 +110,8 @@ static bool is_told_to_end(void)
 	       (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1);
 }
 
-/* Waits for the child to end: 0 with its status, or an error that says why it was killed. */
+/* Waits for the child to end. Returns 0 and its status, or kills it and returns ERR_CANCELLED after
+ * a signal or ERR_LIMIT when its time is over. */
 static int wait_for_check(struct child *c, uint64_t until_ns, int *ret_status, struct err *err)
 {
 	struct pollfd p = {.fd = c->out, .events = POLLIN};

@@ -9,10 +9,10 @@
 #include "err.h"
 
 /*
- * Checks the store in this process: 0, also if there is no store yet, or ERR_DATA, with what is
- * damaged, where, and what to do. Another process may write to the store meanwhile. If the file is
- * damaged in a way that only LMDB meets, this call may never return, so only the child and tests
- * use it.
+ * Checks the store in this process. Returns 0, also if there is no store yet, or ERR_DATA, with
+ * what is damaged, where, and what to do. Another process may write to the store meanwhile. If the
+ * file is damaged in a way that only LMDB meets, this call may never return, so only the child and
+ * tests use it.
  */
 int store_check(const char *dir, struct err *err) _must_check_;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The work of the child: checks the pages, then what LMDB makes of them. */
+/* The work of the child: it checks the pages without LMDB, then walks the file with LMDB. */
 #include <errno.h>
 #include <fcntl.h>
 #include <lmdb.h>
@@ -28,7 +28,8 @@ struct checked {
 
 static int lmdb_fault(const struct checked *c, const char *what, int rc, struct err *err)
 {
-	/* LMDB's own codes are below zero. A code of the system's says nothing of the file. */
+	/* LMDB's own codes are below zero. A code above zero is the system's and says nothing about
+	 * the file. */
 	if (rc > 0)
 		return err_set(err, ERR_IO, "%s: %s: %s%s", c->path, what, mdb_strerror(rc),
 			       rc == ENOMEM ? ": the whole store needs address space (ulimit -v)"
@@ -75,7 +76,7 @@ static int open_checked_env(struct checked *c, struct err *err)
 	return rc ? lmdb_fault(c, "open", rc, err) : 0;
 }
 
-/* A snapshot keeps the pages of its commit as they are. */
+/* Checks one commit under a snapshot, which keeps the pages of the commit as they are. */
 static int check_pinned(struct checked *c, struct err *err)
 {
 	int rc = ERR_NOT_FOUND;
@@ -121,7 +122,7 @@ static int check_lmdb(struct checked *c, const char *dir, struct err *err)
 	if (lseek(c->fd, 0, SEEK_END) == 0)
 		return store_birth_check(dir, err);
 	rc = store_pages_open(&c->pages, c->fd, c->path, err);
-	/* The service may just be writing one of them. */
+	/* The service may be writing a meta page at this moment. */
 	for (int i = 0; !rc && (rc = store_pages_check_metas(c->pages, err)) && i < 3; i++) {
 		nanosleep(&pause, NULL);
 		rc = store_pages_reopen(c->pages, err);

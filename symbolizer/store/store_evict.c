@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Room: what a commit does when the engine is full, and how tables are taken away. */
+/* Makes room: evicts tables when the engine is full, and forgets records without a table. */
 #include <string.h>
 #include <time.h>
 
@@ -9,7 +9,7 @@
 
 enum {
 	EVICTION_ROUNDS = 8,
-	SPARE_PAGES = 8, /* for the record, and the trees above it and the table */
+	SPARE_PAGES = 8, /* for the record, and for the branches above it and above the table */
 };
 
 struct candidate {
@@ -17,7 +17,7 @@ struct candidate {
 	uint16_t format;
 	bool is_own, pinned;
 	uint64_t when, len;
-	uint64_t page; /* where it lies, if it is long; else 0 */
+	uint64_t page; /* the first page of a long table; else 0 */
 };
 
 struct candidates {
@@ -64,7 +64,8 @@ static uint64_t page_of(struct store_read *r, const struct store_record *record,
 	return page;
 }
 
-/* Adds a record's tables that may go, or the record itself, if it has none. */
+/* Adds the tables of a record that may be evicted or, if `tables` is false, a record that has none.
+ * Returns false if memory is out. */
 static bool add_record(struct store_read *in, const struct store_record *r, bool tables,
 		       uint64_t used_ns, const struct kv_layout *layout, struct candidates *ret)
 {
@@ -160,15 +161,15 @@ int store_edit(struct store *s, const struct build_id *id,
 	return encoded ? rc : err_no_memory(err);
 }
 
-/* The bytes of all tables, of whatever format. */
+/* Returns the bytes of all tables, of all formats. */
 static uint64_t stored_bytes(const struct store *s)
 {
 	return s->stat.table_bytes + s->stat.other_bytes;
 }
 
 /*
- * Takes tables of `needed` bytes away, or all that there are. ERR_LIMIT when there are none, or
- * when even then `least` bytes would not fit.
+ * Evicts tables of `needed` bytes, or all that may be evicted. Returns ERR_LIMIT if there are none,
+ * or if `least` bytes would not fit even without them.
  */
 static int evict_tables(struct store *s, uint64_t needed, uint64_t least, struct err *err)
 {
@@ -198,7 +199,8 @@ static uint64_t pages_for(const struct kv_layout *l, uint64_t len)
 	return (len + l->value_head - 1) / l->page_len + 1;
 }
 
-/* The tables that have to go so that `pages` pages lie side by side. */
+/* Marks in taken[] the candidates to evict so that `pages` pages lie side by side, and returns what
+ * room_find() does. */
 static int find_window(const struct candidates *c, const struct kv_layout *l, uint64_t pages,
 		       bool *taken, uint64_t *ret_largest, struct err *err)
 {
@@ -225,7 +227,7 @@ static int find_window(const struct candidates *c, const struct kv_layout *l, ui
 	return rc;
 }
 
-/* Finds the newest of the taken tables. */
+/* Returns the index of the newest taken table plus 1, or 0 if none is taken. */
 static size_t newest_of(const bool *taken, size_t count)
 {
 	while (count && !taken[count - 1])
@@ -253,7 +255,7 @@ static int purge_taken(struct store *s, const struct candidates *c, const bool *
 	for (size_t i = 0; i < c->count && rc >= 0; i++) {
 		if (!taken[i])
 			continue;
-		if (is_victim(rows, count, &c->rows[i].id)) /* another format of it */
+		if (is_victim(rows, count, &c->rows[i].id)) /* a second table of this id */
 			rc = store_purge_locked(s, &c->rows[i].id, c->rows[i].format, err);
 		else
 			rows[count++] = (struct store_victim){c->rows[i].id, c->rows[i].format};
@@ -262,9 +264,9 @@ static int purge_taken(struct store *s, const struct candidates *c, const bool *
 }
 
 /*
- * Takes tables away that lie side by side, so that a value of `needed` bytes has room, with some
- * pages more for what taking them away writes, and more of those the more often it was tried. What
- * cannot fit drives nothing out.
+ * Evicts tables that lie side by side, so that a value of `needed` bytes has room. It frees some
+ * more pages for what the eviction writes, twice as many with each try. Returns ERR_LIMIT, and
+ * evicts nothing, if the value cannot fit.
  */
 static int evict_side_by_side(struct store *s, uint64_t needed, int tries, struct err *err)
 {
@@ -284,7 +286,7 @@ static int evict_side_by_side(struct store *s, uint64_t needed, int tries, struc
 	}
 	pages = pages_for(&l, needed);
 	rc = find_window(&c, &l, pages, taken, &largest, err);
-	/* The extra pages must not cost a table that is newer than all that have to go. */
+	/* At the first try the extra pages must not cost a table newer than all that have to go. */
 	if (rc == 1) {
 		newest = newest_of(taken, c.count);
 		if (find_window(&c, &l, pages + (SPARE_PAGES << tries), taken, &ignored, err) < 1 ||
@@ -336,7 +338,7 @@ static int retry_commit(struct store *s, const struct kv_write *writes, size_t c
 	return s->kv->ops->commit(s->kv, writes, count, err);
 }
 
-/* Returns whether another process still reads after a moment to end. */
+/* Returns whether other processes read the store throughout SETTLE_MS. */
 static bool is_read_by_others(struct store *s)
 {
 	const struct timespec pause = {0, 10000000};
@@ -351,7 +353,8 @@ static bool is_read_by_others(struct store *s)
 	return true;
 }
 
-/* Only a long value needs adjacent pages; everything else fits into single free ones. */
+/* Returns the length of the longest value. Only a long value needs pages side by side; everything
+ * else fits into single free pages. */
 static uint64_t longest_value(const struct kv_write *writes, size_t count)
 {
 	uint64_t longest = 0;
@@ -370,16 +373,15 @@ int store_commit(struct store *s, const struct kv_write *writes, size_t count, u
 	for (int round = 0; rc == ERR_LIMIT && round < EVICTION_ROUNDS; round++) {
 		bool cleared = s->kv->ops->maintain(s->kv);
 
-		/* While a backup lasts no page becomes free, however many tables go. */
+		/* While a backup lasts, no page becomes free, however many tables are evicted. */
 		if (!cleared && is_read_by_others(s))
 			return err_set(err, ERR_UNAVAILABLE,
 				       "the store is full, and another process reads it (a "
 				       "backup?): there is no room until that ends");
 		/*
-		 * A process that died with a snapshot may have held all the pages that are needed.
-		 * Otherwise tables are evicted; free pages must lie side by side, which may take
-		 * more than is needed. If no table may go, the pages that this put replaces may
-		 * become free once the present requests have ended.
+		 * The snapshot of a dead process, if one was cleared, may have held all pages that
+		 * are needed; otherwise tables are evicted. If none may be evicted, the pages that
+		 * this put replaces may become free once the present requests have ended.
 		 */
 		if (cleared)
 			rc = 0;
@@ -394,7 +396,7 @@ int store_commit(struct store *s, const struct kv_write *writes, size_t count, u
 	return rc;
 }
 
-/* A record without tables, with the aliases of its id. */
+/* Deletes a record without tables, and the aliases of its id. */
 static int forget_record(struct store *s, const struct build_id *id, struct err *err)
 {
 	_cleanup_(store_id_alias_change_done) struct store_id_alias_change aliases =

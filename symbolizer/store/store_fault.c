@@ -25,7 +25,7 @@ static struct row {
 static const int signals[] = {SIGBUS, SIGSEGV, SIGABRT};
 static struct sigaction before[ARRAY_LEN(signals)];
 static const char *program;
-static pthread_mutex_t rows_lock = PTHREAD_MUTEX_INITIALIZER; /* of who adds and removes */
+static pthread_mutex_t rows_lock = PTHREAD_MUTEX_INITIALIZER; /* held to add and remove */
 
 /* Only one thread may use the buffer, and one line is enough. */
 static bool is_told;
@@ -54,7 +54,7 @@ static size_t append_number(size_t at, uint64_t n)
 	return append_fault_text(at, digits + i);
 }
 
-/* Callable from a signal handler: system calls and its own buffer only. */
+/* Uses only system calls and its own buffer, so that a signal handler may call it. */
 static void tell_once(const char *path, const char *what, const uint64_t *offset)
 {
 	ssize_t n _unused_;

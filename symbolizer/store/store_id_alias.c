@@ -99,7 +99,7 @@ static void change_alias(struct store_id_alias_change *c, enum kv_table table, s
 	c->bytes += value ? value->len : 0;
 }
 
-/* The first binary of a hash keeps it, as long as it is known. */
+/* Returns whether another binary has the hash. The first keeps it as long as it has a record. */
 static bool hash_is_taken(struct store_read *r, const struct build_id *hash,
 			  const struct build_id *id)
 {
@@ -206,7 +206,7 @@ int store_add_id_aliases(struct store *s, const struct build_id *id,
 
 /* --- checking -------------------------------------------------------------------------------- */
 
-/* Returns whether both directions agree, about a binary that there is. */
+/* Returns whether hash and id lead to each other, and the id has a record. */
 static bool alias_is_sound(struct store_read *r, uint8_t space, const struct build_id *name,
 			   struct kv_bytes value)
 {

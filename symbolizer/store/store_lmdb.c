@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The engine on LMDB: one file whose map size is the disk budget, so that it can never exceed it.
- * Default sync; never WRITEMAP (a full disk would kill the process) nor NOSYNC. NOTLS, because
- * snapshots belong to requests and not to threads; NORDAHEAD, because lookups touch few pages.
+ * It never sets NOSYNC, nor WRITEMAP, with which a full disk would kill the process. It sets NOTLS,
+ * because snapshots belong to requests and not to threads, and NORDAHEAD, because lookups touch few
+ * pages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,16 +42,16 @@ int store_lmdb_fail(struct kv_lmdb *m, int rc, const char *what, struct err *err
 		return err_set(err, ERR_LIMIT, "%s: the store is full", m->path);
 	case ENOMEM:
 		return err_set(err, ERR_MEMORY, "%s: out of memory", m->path);
-	case EIO: /* what LMDB makes of a short write */
+	case EIO: /* LMDB's code for a short write */
 	case ENOSPC:
 		if (!fstatvfs(m->fd, &st) && st.f_bavail < 1024)
 			return err_set(err, ERR_IO, "%s: the disk is full", m->path);
 		return err_sys(err, rc, "%s: %s", m->path, what);
 	case MDB_CORRUPTED:
 	case MDB_PAGE_NOTFOUND:
-	case MDB_BAD_TXN:      /* of one that has met damage before */
+	case MDB_BAD_TXN:      /* the transaction met damage before */
 	case MDB_INCOMPATIBLE: /* the root of an empty table */
-	case MDB_CURSOR_FULL:  /* deeper than any tree */
+	case MDB_CURSOR_FULL:  /* deeper than a sound tree */
 		atomic_store(&m->kv.damaged, true);
 		return err_set(err, ERR_DATA, "%s: damaged: %s: %s; " STORE_DAMAGED_ADVICE, m->path,
 			       what, mdb_strerror(rc));
@@ -58,7 +59,7 @@ int store_lmdb_fail(struct kv_lmdb *m, int rc, const char *what, struct err *err
 	case MDB_VERSION_MISMATCH:
 		return err_set(err, ERR_DATA, "%s: %s: %s", m->path, what, mdb_strerror(rc));
 	case MDB_PANIC:
-		/* No request caused it, and it does not pass: see kv_stat. */
+		/* No request caused this, and only opening the store anew ends it: see kv_stat. */
 		atomic_store(&m->failed, true);
 		return err_set(err, ERR_UNAVAILABLE, "%s: a write failed half-way", m->path);
 	case MDB_READERS_FULL:
@@ -90,8 +91,8 @@ static uint64_t end_of_last_page(struct kv_lmdb *m)
 }
 
 /*
- * LMDB may leave out the last pages of the file when a transaction freed them again. Making the
- * file as long as its last page says lets a truncated one be recognised at open.
+ * Extends the file to the end of its last page, which LMDB may leave out when a transaction freed
+ * it again, so that check_length() can tell a truncated file. Returns 0 or errno.
  */
 static int keep_length(struct kv_lmdb *m)
 {
@@ -152,7 +153,7 @@ struct readers {
 	uint64_t oldest, foreign_count;
 };
 
-/* A line of mdb_reader_list(): process, thread, and the commit that it sees, or "-". */
+/* Takes a line of mdb_reader_list(): process, thread, and the commit that is seen, or "-". */
 static int take_reader(const char *line, void *arg)
 {
 	struct readers *r = arg;
@@ -168,8 +169,8 @@ static int take_reader(const char *line, void *arg)
 	return 0;
 }
 
-/* The file was removed or replaced, or its file system was unmounted: what is written now is lost
- * at the end. */
+/* Returns whether the file was removed or replaced, or its file system unmounted. What is written
+ * then is lost when the program ends. */
 static bool file_is_gone(const struct kv_lmdb *m)
 {
 	struct stat open, named;
@@ -234,7 +235,8 @@ static void lmdb_close(struct kv *kv)
 	free(m);
 }
 
-/* LMDB opens a truncated file without a word and dies by SIGBUS when it reads it. */
+/* Returns ERR_DATA if the file is truncated, because LMDB opens such a file without an error and
+ * dies by SIGBUS when it reads it. */
 static int check_length(struct kv_lmdb *m, struct err *err)
 {
 	uint64_t end = end_of_last_page(m);
@@ -250,7 +252,7 @@ static int check_length(struct kv_lmdb *m, struct err *err)
 	return 0;
 }
 
-/* LMDB does not tell where it has the file, but all that it gives out lies there. */
+/* Finds where LMDB maps the file. LMDB does not tell, but whatever it gives out lies there. */
 static int find_map(struct kv_lmdb *m, struct err *err)
 {
 	MDB_envinfo info;
@@ -320,8 +322,8 @@ static int open_lmdb_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
 	int rc;
 
 	/*
-	 * A reader takes the size that the file says, because the service may let it grow
-	 * meanwhile. A file above its budget may be full, and evicting tables writes pages, too.
+	 * A reader takes the size from the file, because the service may let the file grow
+	 * meanwhile. A file above its budget may be full, and evicting tables needs pages, too.
 	 */
 	if (!m->read_only && !stat(m->path, &st) && (uint64_t)st.st_size > max_bytes)
 		max_bytes = (uint64_t)st.st_size + PURGE_PAGES * page;
@@ -341,7 +343,7 @@ static int open_lmdb_store(struct kv_lmdb *m, const char *dir, uint64_t max_byte
 	TRY(store_birth_check(dir, err));
 	if (!m->read_only)
 		TRY(store_birth_begin(dir, err));
-	/* LMDB makes it, also when it only reads. */
+	/* LMDB would make this file with our owner, also when it only reads. */
 	TRY(data_dir_own_file(dir, "store.mdb-lock", err));
 	TRY(open_lmdb_env(m, max_bytes, err));
 	if (!m->read_only)

@@ -68,7 +68,7 @@ int store_lmdb_map(MDB_env *env, MDB_txn *txn, const uint8_t **ret)
 	mdb_cursor_close(cursor);
 	if (rc)
 		return rc;
-	/* A key lies in a leaf, which is one page, aligned like the map, and begins with its
+	/* A key lies in a leaf. A leaf is one page, aligned like the map, and begins with its
 	 * number. */
 	mdb_env_stat(env, &st);
 	page = (const uint8_t *)k.mv_data - (uintptr_t)k.mv_data % st.ms_psize;

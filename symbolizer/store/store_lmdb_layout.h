@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_STORE_LMDB_LAYOUT_H
 #define RAWSTACK_STORE_LMDB_LAYOUT_H
-/* Where the file is mapped, and which pages of it are free in a snapshot. The engine's own. */
+/* Tells where the file is mapped, and which of its pages are free in a snapshot, internal to the
+ * engine. */
 #include "store_kv.h"
 
 struct MDB_env;
 struct MDB_txn;
 
-/* Returns 0, or what LMDB says; then nothing is to be freed. txn is one that only reads. */
+/* Returns 0, or an error of LMDB, after which there is nothing to free. txn is read-only. */
 int store_lmdb_layout(struct MDB_env *env, struct MDB_txn *txn, uint64_t max_bytes,
 		      struct kv_layout *ret);
 
-/* Where the file is mapped. The store has a table, so that there is a page to look at. */
+/* Finds where the file is mapped, in a store that has a table and so a page to look at. Returns 0,
+ * or an error of LMDB. */
 int store_lmdb_map(struct MDB_env *env, struct MDB_txn *txn, const uint8_t **ret);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Snapshots of LMDB: a request's, not a thread's (NOTLS). Those that ended are kept with their
- * reader slot for the next ones; whoever needs the pages that they saw waits until all have ended
- * that there were.
+ * Snapshots of LMDB, which belong to requests and not to threads (NOTLS). A snapshot that has ended
+ * is kept, with its reader slot, for a later one. store_lmdb_settle() waits until the snapshots of
+ * a moment have ended, because the pages that they see cannot be used again before.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ void store_lmdb_read_end(struct kv_read *r)
 	}
 }
 
-/* A damaged node may say any length, and whoever reads it all would leave the map. */
+/* Returns whether a value lies in the map, because a damaged node may give any length. */
 static bool is_in_map(const struct kv_lmdb *m, const MDB_val *v)
 {
 	uintptr_t at = (uintptr_t)v->mv_data - (uintptr_t)m->map;
@@ -126,7 +126,8 @@ static bool is_store_key(const MDB_val *k)
 	return k->mv_size >= 1 && k->mv_size <= KV_KEY_MAX;
 }
 
-/* All tables are made with the store, so a table that seems to have no keys has a root. */
+/* Returns 0, or MDB_CORRUPTED if the table has no root: all tables are made with the store, so an
+ * empty one has a root, too. */
 static int check_root(struct kv_read *r, enum kv_table table)
 {
 	const char *name = store_table_names[table];
@@ -137,8 +138,9 @@ static int check_root(struct kv_read *r, enum kv_table table)
 }
 
 /*
- * Returns whether the place of an absent key is between a lower and a higher one. A damaged page
- * misleads the search: it takes a node without bytes as lower, and so ends beside the key's place.
+ * Returns 0 if the place of an absent key is between a lower and a higher one, else MDB_CORRUPTED.
+ * A damaged page misleads the search, which takes a node without bytes for a lower key and so ends
+ * beside the key's place.
  */
 static int check_absence(struct kv_read *r, enum kv_table table, struct kv_bytes key)
 {
@@ -207,8 +209,8 @@ int store_lmdb_next(struct kv_read *r, enum kv_table table, struct kv_bytes afte
 		return fail_read(r, rc, "next", err);
 	*ret_key = (struct kv_bytes){k.mv_data, k.mv_size};
 	*ret = (struct kv_bytes){v.mv_data, v.mv_size};
-	/* A walk that goes on behind such a key would never end; behind a key of no bytes comes the
-	 * first key again. */
+	/* A walk that goes on after such a key would never end; after a key of no bytes it would
+	 * begin again at the first. */
 	if (!k.mv_size || (after.len && store_key_compare(*ret_key, after) <= 0)) {
 		atomic_store(&r->m->kv.damaged, true);
 		return err_set(err, ERR_DATA, "%s: damaged: keys do not rise; %s", r->m->path,
@@ -217,7 +219,7 @@ int store_lmdb_next(struct kv_read *r, enum kv_table table, struct kv_bytes afte
 	return 1;
 }
 
-/* Waits for all snapshots of the phase to end; false when the time is over first. The caller holds
+/* Waits until all snapshots of the phase have ended. Returns false on timeout. The caller holds
  * `lock`. */
 static bool wait_phase(struct kv_lmdb *m, unsigned int phase, const struct timespec *until)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine that tests hold the real one against: sorted arrays under a reader-writer lock. */
+/* The engine in memory, which tests compare with LMDB: sorted arrays under a reader-writer lock. */
 #include <pthread.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static int compare_pair(const struct pair *p, struct kv_bytes key)
 	return c ? c : p->key_len < key.len ? -1 : p->key_len > key.len;
 }
 
-/* The first position whose key is not below `key`. */
+/* Returns the first position whose key is not below `key`. */
 static size_t pair_position(const struct sorted *t, struct kv_bytes key, bool *ret_equal)
 {
 	size_t low = 0, high = t->count;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ids that were asked for and have no table. Bounded in ids, in bytes per id, and in batch ids. */
+/* Remembers ids that were asked for and have no table. The number of ids, the bytes of each and the
+ * number of batch ids are bounded. */
 #include <endian.h>
 #include <string.h>
 
@@ -76,10 +77,10 @@ int store_missing_load(struct store *s, struct store_read *r, struct err *err)
 /* --- writing: all changes of a batch are gathered, then committed as one --------------------- */
 
 struct change {
-	struct arena arena; /* of keys and values */
+	struct arena arena; /* holds keys and values */
 	struct kv_write *writes;
 	size_t count, cap;
-	int64_t added; /* ids, less those forgotten */
+	int64_t added; /* new ids, less those forgotten */
 };
 
 static void change_done(struct change *c)
@@ -122,8 +123,8 @@ static void add_path(struct store_missing *m, struct kv_bytes path)
 /* The fate of a note, which is decided for all notes before the first is written. */
 struct plan {
 	bool skip;    /* the table has come, or there is no room */
-	bool is_new;  /* there is no such row */
-	bool is_seen; /* among the rows that can be read */
+	bool is_new;  /* the id has no row yet */
+	bool is_seen; /* read_rows() has found its row */
 	uint32_t client;
 };
 
@@ -141,7 +142,7 @@ static int plan_note(struct store_read *r, const struct store_missing *n, struct
 	plan->skip = !n->has_table && store_get_record(r, &id, &record, NULL) == 1 &&
 		     record.binary.status == STORE_READY;
 	plan->is_new = rc == 0;
-	/* A damaged record is begun anew. */
+	/* A new record replaces a damaged one. */
 	plan->client = rc && !store_missing_decode(&m, store_key_of(&n->id), value, NULL)
 			       ? m.client
 			       : n->client;
@@ -278,7 +279,7 @@ static int note_rows(struct store_read *r, struct change *c, const struct store_
 	return 0;
 }
 
-/* The batch id, which is new, is remembered, and the oldest one forgotten. */
+/* Remembers a new batch id, and forgets the oldest one if there are LIMIT_BATCH_IDS. */
 static int remember_batch(struct store_read *r, struct change *c, struct kv_bytes batch_id,
 			  uint64_t *first, uint64_t *next, struct err *err)
 {
@@ -370,7 +371,7 @@ static void pending_reset(struct store_pending *p)
 	arena_reset(&p->paths);
 }
 
-/* A path that cannot be kept is left out. */
+/* Adds a copy of a new path to the note, if there is room. */
 static void gather_path(struct store_pending *p, struct store_missing *m, struct kv_bytes path)
 {
 	size_t before = m->path_count;
@@ -383,7 +384,8 @@ static void gather_path(struct store_pending *p, struct store_missing *m, struct
 		m->path_count--;
 }
 
-/* The caller holds `lock`. What does not fit is lost, which is one batch at most. */
+/* Adds a batch to the notes in memory. Notes that do not fit are lost, at most those of one batch.
+ * The caller holds `lock`. */
 static void gather_missing(struct store_pending *p, struct kv_bytes batch_id,
 			   const struct store_missing *notes, size_t count)
 {
@@ -421,7 +423,8 @@ static bool was_counted(struct store_read *r, struct kv_bytes batch_id)
 	       s->kv->ops->get(r->kv, KV_BATCHES, batch_id, &value, NULL) == 1;
 }
 
-/* *ret_stale: a flush came between the snapshot and the lock, so that neither shows its batches. */
+/* Gathers a batch that was not counted yet. Gathers nothing and sets *ret_stale if a flush came
+ * between the snapshot and the lock, because then neither shows the batches of the flush. */
 static int gather_batch(struct store *s, struct kv_bytes batch_id,
 			const struct store_missing *notes, size_t count, bool *ret_stale,
 			struct err *err)

@@ -235,7 +235,7 @@ bool store_pages_have_meta(const struct store_pages *p)
 
 struct check {
 	struct store_pages *p;
-	const char *name; /* of the tree */
+	const char *name; /* name of the tree */
 	struct store_tree tree;
 	uint64_t counts[TREE_COUNTS];
 	bool is_free, is_main;
@@ -270,7 +270,7 @@ static int compare_keys(const struct check *c, struct kv_bytes a, struct kv_byte
 	return (x > y) - (x < y);
 }
 
-/* Ids of free pages: how many there are, then they, falling. */
+/* Checks a list of free pages: their count, then their numbers in falling order. */
 static int check_free(struct check *c, uint64_t page, const struct store_node *n)
 {
 	struct kv_bytes value = {n->value, (size_t)n->len};
@@ -336,7 +336,8 @@ static int check_value(struct check *c, uint64_t page, const struct store_node *
 	return c->is_main ? check_main(c, page, n, level) : 0;
 }
 
-/* Checks a page. low and high bound its keys, as the branches above say; NULL: no bound. */
+/* Checks a page and those below it. low and high are the bounds of its keys that the branches above
+ * give; NULL: no bound. */
 static int check_page(struct check *c, uint64_t number, size_t level, size_t depth,
 		      const struct kv_bytes *low, const struct kv_bytes *high)
 {
@@ -371,7 +372,7 @@ static int check_page(struct check *c, uint64_t number, size_t level, size_t dep
 			 1) /
 			2 * 2;
 		if (!is_leaf && i == 0)
-			next.key = low ? *low : (struct kv_bytes){0}; /* the page is not used */
+			next.key = low ? *low : (struct kv_bytes){0}; /* its own key is not used */
 		else if (next.key.len < (c->is_free ? key_max : 1) || next.key.len > key_max ||
 			 (i ? n.key.len && compare_keys(c, n.key, next.key) >= 0
 			    : low && compare_keys(c, next.key, *low) < 0) ||

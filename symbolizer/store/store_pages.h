@@ -47,7 +47,7 @@ DEFINE_FREEP(struct store_pages, store_pages_close);
  * the newest commit. */
 bool store_pages_have_meta(const struct store_pages *p);
 
-/* Checks both meta pages, as far as they can be checked by themselves: 0 or ERR_DATA. */
+/* Checks both meta pages, as far as they can be checked by themselves. Returns 0 or ERR_DATA. */
 int store_pages_check_metas(struct store_pages *p, struct err *err) _must_check_;
 
 /*
@@ -78,8 +78,8 @@ int store_pages_salvage(struct store_pages *p,
 			struct err *err) _must_check_;
 
 /*
- * Call this after store_pages_salvage(). Looks through the long values of `len` bytes that no pair
- * led to; is_it() recognises the wanted one by its checksum. Returns whether it was found.
+ * store_pages_find_value() looks through all long values for one of `len` bytes that no pair led
+ * to; is_it() recognises it by its checksum. Returns whether it was found.
  */
 struct kv_bytes
 store_pages_value(const struct store_pages *p); /* the long value that was read last */

@@ -65,7 +65,7 @@ struct store_node {
 	uint16_t flags;
 	struct kv_bytes key;
 	uint64_t child; /* in a branch: the child's page; in a leaf with NODE_LONG: the value's */
-	uint64_t len;   /* of the value, in bytes */
+	uint64_t len;   /* bytes of the value */
 	const uint8_t *value;
 	size_t end; /* where the node ends in the page */
 };

@@ -8,8 +8,8 @@ struct salvage {
 	struct store_pages *p;
 	bool (*each)(void *ctx, const struct store_pages_pair *pair);
 	void *ctx;
-	enum kv_table table; /* of the tree whose pages are looked at */
-	uint8_t *page;       /* for those that no tree reaches */
+	enum kv_table table; /* table of the tree whose pages are looked at */
+	uint8_t *page;       /* the buffer for pages that no tree reaches */
 	bool ended;
 };
 
@@ -74,7 +74,7 @@ static void take_tree(struct salvage *s, const struct store_node *n, size_t leve
 	s->table = KV_TABLE_COUNT;
 }
 
-/* A page that is not as it should be is left to the search among pages that no tree reaches. */
+/* Walks a tree. It leaves a damaged page to the search among pages that no tree reaches. */
 static void walk_pages(struct salvage *s, uint64_t number, size_t level, bool is_free, bool is_main)
 {
 	uint8_t *page = s->p->levels + level * s->p->page_len;
@@ -104,7 +104,7 @@ static void walk_pages(struct salvage *s, uint64_t number, size_t level, bool is
 		scan_leaf(s, page);
 }
 
-/* The head of a long value, as far as one can see: how many pages it has; else 0. */
+/* Returns how many pages the long value that begins here has, or 0 if none seems to begin here. */
 static uint64_t value_run(const struct store_pages *p, const uint8_t *page, uint64_t number)
 {
 	uint64_t run = store_page_run(page);

@@ -105,7 +105,7 @@ int store_next_record(struct store_read *r, const struct build_id *after, struct
 /* Returns the Unix time in ns of the last use; 0: never. */
 uint64_t store_last_use(struct store_read *r, const struct build_id *id);
 
-/* Finds the bytes of a record's table: 1, or 0 if they are gone. */
+/* Finds the bytes of a record's table. Returns 1, or 0 if they are gone. */
 int store_table_bytes(struct store_read *r, const struct build_id *id,
 		      const struct store_record_table *t, struct kv_bytes *ret, struct err *err);
 
@@ -153,8 +153,8 @@ bool store_id_alias_add(struct store_read *r, const struct build_id *id,
 void store_id_alias_drop(struct store_read *r, const struct build_id *id,
 			 struct store_id_alias_change *c);
 
-/* Finds the next alias behind *at that leads nowhere: 1, with its key of KV_META in *at, or 0. *at
- * with len 0 begins at the first. */
+/* Finds the next alias after *at (len 0: the first) that leads nowhere. Returns 1, with its key of
+ * KV_META in *at, or 0. */
 int store_id_alias_find_damaged(struct store *s, struct store_key *at, struct build_id *ret,
 				struct err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Purges tables: the record stays and says that there was one. */
+/* Purges tables. The record stays and says that there was a table. */
 #include <string.h>
 
 #include "limits.h"
@@ -29,7 +29,7 @@ static bool drop_tables(struct store_record *r, const void *arg)
 	return true;
 }
 
-/* Lists the tables that are in one record and not in the other. */
+/* Lists the keys of the tables that are in `old` but not in `now`, and returns their count. */
 static size_t list_dropped(const struct build_id *id, const struct store_record *old,
 			   const struct store_record *now,
 			   struct store_key keys[static STORE_FORMATS])
@@ -101,8 +101,8 @@ static int commit_purges(struct store *s, const struct kv_write *writes, size_t 
 	return rc;
 }
 
-/* Removes the table. The record becomes PURGED when the table was of this program's format, or the
- * last one. 1, or 0 when there is no such table. The caller holds `writer`. */
+/* Removes the table. The record becomes PURGED if the table was of this program's format, or the
+ * last one. Returns 1, or 0 if there is no such table. The caller holds `writer`. */
 int store_purge_locked(struct store *s, const struct build_id *id, uint16_t format, struct err *err)
 {
 	struct kv_write writes[PURGE_WRITES];

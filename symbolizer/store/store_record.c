@@ -16,7 +16,7 @@ static bool seal_record(struct buf *out)
 	return !out->failed && buf_u32(out, crc32c(0, out->p, out->len));
 }
 
-/* The bytes before the sum, if it is right; else an empty failed cursor. */
+/* Returns the bytes before the sum if the sum is right, else an empty failed cursor. */
 static struct bytes unseal_record(struct kv_bytes value)
 {
 	struct bytes b = {.failed = true};
@@ -121,7 +121,8 @@ static uint32_t key_sum(struct kv_bytes key)
 	return crc32c(UINT32_C(0x6b657973), key.p, key.len);
 }
 
-/* Takes the sum off the meta; false when it is of another key. Older records have none. */
+/* Cuts the sum of the key off the meta, unless the record is older and has none. Returns false if
+ * it is the sum of another key. */
 static bool take_key_sum(struct store_binary *b, struct kv_bytes key)
 {
 	const uint8_t *end = (const uint8_t *)b->meta + b->meta_len;
@@ -228,7 +229,7 @@ int store_missing_decode(struct store_missing *m, struct kv_bytes key, struct kv
 		m->paths[i].len = bytes_u16(&in);
 		m->paths[i].p = bytes_take(&in, m->paths[i].len);
 	}
-	/* Older ones end here, or behind the sum. */
+	/* Older records end here, or after the sum of the key. */
 	if (!in.failed && in.left && bytes_u32(&in) != key_sum(key))
 		bytes_fail(&in);
 	if (!in.failed && in.left)

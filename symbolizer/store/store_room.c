@@ -8,7 +8,7 @@
 
 #define NO_TABLE SIZE_MAX
 
-/* Pages side by side that are free, or could be. */
+/* Pages side by side that are free, or belong to one table that may be evicted. */
 struct stretch {
 	uint64_t first, count;
 	size_t table; /* NO_TABLE: free */
@@ -20,7 +20,7 @@ struct stretches {
 };
 
 struct window {
-	size_t begin, end; /* of the stretches */
+	size_t begin, end; /* range of the stretches */
 	size_t rank;
 	uint64_t taken;
 };
@@ -60,8 +60,7 @@ static int by_first(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Weighs what a window would evict. It looks at both lists anew for each window, because a window
- * holds few tables. */
+/* Weighs what a window would evict, and adds each window up anew, because it holds few tables. */
 static struct window weigh_window(const struct room *room, const struct stretches *s, size_t begin,
 				  size_t end)
 {

@@ -11,13 +11,13 @@
 #include "store_priv.h"
 
 enum {
-	WRITES_MAX = 1024, /* of one commit */
+	WRITES_MAX = 1024, /* writes of one commit */
 	RECORDS_MAX = 1 << 22,
 };
 
 #define WRITES_LEN (64 * MIB)
 
-/* The age of a record, because a page that was free may hold an older one. */
+/* The age of a record, because a free page may hold an older record of the same id. */
 struct rank {
 	uint64_t number, changed_ns;
 };
@@ -25,14 +25,14 @@ struct rank {
 struct salvager {
 	const char *from;
 	struct kv *kv;
-	struct store *s; /* once the records are there */
+	struct store *s; /* NULL until the records are written */
 	uint16_t format;
 	const struct store_salvage_use *use;
 	struct store_salvaged *told;
 	struct intern ids;
-	struct rank *ranks; /* of ids */
+	struct rank *ranks; /* one for each of ids */
 	size_t ranks_cap;
-	struct intern tables; /* keys of the records that were written */
+	struct intern tables; /* keys of the tables that were written */
 	struct arena arena;
 	struct kv_write writes[WRITES_MAX];
 	size_t count, len;
@@ -238,7 +238,8 @@ static bool has_sum(void *ctx, struct kv_bytes value)
 	return store_sum_is(value, *(const uint32_t *)ctx);
 }
 
-/* The tables of a record to which nothing led any more. Whether all are there now. */
+/* Searches for the tables of a record that no pair led to. Returns whether all its tables are there
+ * now. */
 static bool find_tables(struct salvager *s, struct store_pages *pages, const struct store_record *r)
 {
 	bool all = true;
@@ -347,7 +348,7 @@ int store_salvage(const char *from, const char *to, uint16_t format,
 			       .ids = INTERN_INIT(RECORDS_MAX, RECORDS_MAX * BUILD_ID_MAX),
 			       .tables = INTERN_INIT(RECORDS_MAX, RECORDS_MAX * KV_KEY_MAX)};
 	rc = store_pages_open(&pages, fd, from, err);
-	/* Free pages lie otherwise in the new file. */
+	/* The new file may need more room than the old one, because its free pages differ. */
 	if (!rc)
 		rc = store_kv_open_lmdb(&s->kv, to, 2 * (uint64_t)st.st_size + 64 * MIB, 0, err);
 	if (!rc)

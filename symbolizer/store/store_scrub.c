@@ -27,8 +27,8 @@ static uint16_t find_damaged(struct store_read *r, const struct store_record *re
 	return 0;
 }
 
-/* Checks the next record with tables, of any format, in a snapshot of its own: 1 with whether they
- * are sound, or 0 at the end. */
+/* Checks the tables, of all formats, of the next record that has any, in a snapshot of its own.
+ * Returns 1 and whether they are sound, or 0 at the end. */
 static int check_next(struct store *s, struct build_id *at, bool started, bool *ret_sound,
 		      uint64_t *ret_len, struct err *err)
 {
@@ -65,8 +65,8 @@ static bool read_table_key(struct kv_bytes key, struct build_id *id, uint16_t *r
 	return true;
 }
 
-/* The next table behind *at (len 0: the first) of which no record tells, as its key in *at: 1, or
- * 0. */
+/* Finds the next table after *at (len 0: the first) that is in no record. Returns 1 with its key in
+ * *at, or 0. */
 static int find_orphan(struct store *s, struct store_key *at, struct build_id *ret, struct err *err)
 {
 	_cleanup_(store_read_endp) struct store_read *r = NULL;
@@ -110,7 +110,7 @@ static void count_scrubbed(struct store *s, bool damaged)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Purges one damaged table of the id: 1, or 0 if there is none. */
+/* Purges one damaged table of the id. Returns 1, or 0 if there is none. */
 static int purge_one_damaged(struct store *s, const struct build_id *id, struct err *err)
 {
 	struct store_record record;
@@ -119,7 +119,7 @@ static int purge_one_damaged(struct store *s, const struct build_id *id, struct 
 	int rc;
 
 	TRY(store_read_begin(s, &r, err));
-	/* A put may have brought a sound one since it was looked at. */
+	/* A put may have stored a sound table since the damage was found. */
 	rc = store_get_record(r, id, &record, err);
 	if (rc == 1)
 		format = find_damaged(r, &record);
@@ -219,7 +219,8 @@ size_t store_scrub(struct store *s, uint64_t max_bytes,
 			       drop_orphan(s, KV_TABLES, &orphan);
 			     found++)
 				damaged(ctx, &id);
-			/* Less is lost: the file is asked for when it comes the next time. */
+			/* An alias is a smaller loss: the file is asked for when it is offered
+			 * again. */
 			while (store_id_alias_find_damaged(s, &alias, &id, NULL) == 1 &&
 			       drop_orphan(s, KV_META, &alias))
 				;

@@ -10,7 +10,7 @@ __attribute__((constructor)) static void choose_seed(void)
 {
 	if (getrandom(seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
 		seed[0] = (uintptr_t)&seed;
-	seed[1] |= UINT64_C(1) << 63; /* never 0 with what is added to it */
+	seed[1] |= UINT64_C(1) << 63; /* its XOR with b is never 0 */
 }
 
 size_t id_map_hash(uint64_t a, uint32_t b)
@@ -21,7 +21,7 @@ size_t id_map_hash(uint64_t a, uint32_t b)
 	return (size_t)((uint64_t)(product >> 64) ^ (uint64_t)product);
 }
 
-/* The slot that holds the key, or the free one where it belongs. */
+/* Returns the slot that holds the key, or the free one where it belongs. */
 static struct id_map_slot *id_slot_of(const struct id_map *m, size_t hash, uint64_t a, uint32_t b)
 {
 	size_t mask = m->slot_count - 1, i = hash & mask;
@@ -77,7 +77,7 @@ uint32_t *id_map_add(struct id_map *m, size_t hash, uint64_t a, uint32_t b, bool
 	}
 	if (m->count == m->max)
 		return NULL;
-	/* Full at five eighths. */
+	/* The map grows when five eighths of its slots are in use. */
 	if (!s || 8 * (m->count + 1) > 5 * m->slot_count) {
 		if (!grow_id_map(m))
 			return NULL;

@@ -6,7 +6,7 @@
 enum {
 	DIGIT_BITS = 8,
 	DIGITS = 1 << DIGIT_BITS,
-	FRAMES_EACH = 4, /* of an address, the first guess */
+	FRAMES_EACH = 4, /* a first guess of the frames of an address */
 };
 
 bool lookups_reset(struct lookups *l, size_t location_count)

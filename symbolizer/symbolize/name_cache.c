@@ -6,15 +6,15 @@
 #include "id_map.h"
 
 /*
- * Two halves. New texts go into the young one; when that is full the old one is dropped and the
- * young one becomes old. A text found in the old half is copied into the young one, so that what is
- * asked for stays.
+ * The cache has two halves. New texts go into the young one; when that is full, the old one is
+ * dropped and the young one becomes the old one. A text found in the old half is copied into the
+ * young one, so that texts in use stay.
  */
 enum {
 	KIND_BITS = 2,
-	TEXT_COST = 48, /* of a text beside its bytes: its slot, at the map's worst load */
+	TEXT_COST = 48, /* memory of a text besides its bytes: its slot, at the map's worst load */
 	LONGEST_SHARE = 8,
-	AHEAD = 16, /* texts between the steps of a look-up, each of which fetches for the next */
+	AHEAD = 16, /* texts between the steps of a lookup, each of which prefetches for the next */
 };
 
 struct half {
@@ -65,10 +65,10 @@ static bool name_key_of(const struct name_ask *a, uint32_t *ret)
 	return a->string <= UINT32_MAX >> KIND_BITS;
 }
 
-/* A text on its way: both steps are waits for memory that is seldom near. */
+/* A text between the steps of its lookup. Each step would wait for memory that is seldom cached. */
 struct step {
 	size_t hash;
-	const uint8_t *at; /* NULL when it is not there */
+	const uint8_t *at; /* NULL if the cache lacks it */
 };
 
 static void find_cached_name(struct name_cache *c, uint64_t number, struct name_ask *a,
@@ -141,7 +141,7 @@ static bool get_cached_names(struct name_cache *c, uint64_t number, struct name_
 	for (size_t i = 0; i < count + 2 * AHEAD; i++) {
 		struct step *step = &steps[i % (2 * AHEAD)];
 
-		/* The oldest first: its place is the newest's. */
+		/* The oldest step goes first, because the newest takes its place. */
 		if (i >= 2 * AHEAD && !copy_cached_name(&asks[i - 2 * AHEAD], step->at, to)) {
 			for (size_t k = i - 2 * AHEAD; k < count; k++)
 				asks[k].old = false;

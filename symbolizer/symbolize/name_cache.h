@@ -3,8 +3,8 @@
 #define RAWSTACK_NAME_CACHE_H
 /*
  * Caches names, as replies show them, and paths, from one request to the next. Unpacking a block of
- * a table's strings and demangling a name cost as much as a hundred lookups. Bounded in bytes;
- * roughly the texts that were not asked for the longest go first. Safe from any thread.
+ * a table's strings and demangling a name cost as much as a hundred lookups. The bytes are bounded;
+ * roughly, the texts that were not asked for the longest go first. Safe from any thread.
  */
 #include "buf.h"
 #include "err.h"

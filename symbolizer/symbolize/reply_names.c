@@ -13,27 +13,27 @@ enum {
 	STRING_COST = 6,    /* tag and length of a string */
 	FUNCTION_COST = 10, /* two columns of up to 5 bytes */
 	DETAIL_COST = 10,   /* likewise */
-	START_COST = 13,    /* one, and an address */
+	START_COST = 13,    /* a column of up to 5 bytes, and an address */
 	AHEAD = 16,         /* keys whose memory is fetched ahead */
 };
 
 /* The most rows that all replies of a stream may have. */
 #define ROWS_MAX  (UINT64_C(1) << 20)
-/* Texts that are prepared; a reply holds fewer, but which ones is not known yet. */
+/* Bytes of prepared texts. A reply holds fewer, but which ones is not known in advance. */
 #define BYTES_MAX (8 * MIB)
 
-/* A function in a file. Offsets are into bytes. */
+/* A function in a file. Offsets are into texts.bytes. */
 struct reply_place {
-	uint32_t function, file, start_file; /* of its table */
+	uint32_t function, file, start_file; /* ids in its table */
 	uint32_t name, name_len;
 	uint32_t linkage, linkage_len;
-	uint32_t path, start_path; /* of files, or RSYM_NONE */
+	uint32_t path, start_path; /* indexes of files, or RSYM_NONE */
 	uint32_t start_line;
 	uint64_t start_address;
 };
 
 struct reply_file {
-	uint32_t file; /* of its table */
+	uint32_t file; /* id in its table */
 	uint32_t off, len;
 	uint32_t string; /* RSYM_NONE until it is in a reply */
 };
@@ -104,7 +104,7 @@ int reply_names_begin(struct reply_names *n, enum demangle_style style, uint32_t
 {
 	bool is_first;
 
-	/* Places know how their names look; and in a stream they need not be kept for ever. */
+	/* A prepared place holds its name in one style. A stream need not keep places for ever. */
 	if (n->style != style || n->columns != columns || n->texts.bytes.len > BYTES_MAX / 2 ||
 	    n->place_count > ROWS_MAX / 4)
 		forget_prepared(n);
@@ -199,7 +199,8 @@ static size_t fetch_place(const struct reply_names *n, const struct rsym_frame *
 	return hash;
 }
 
-/* Puts places into the frames; new places begin at first_place. */
+/* Replaces the function of each frame by its place, or by RSYM_NONE. New places begin at
+ * first_place. Returns false if some frames got no place. */
 static bool find_places(struct reply_names *n, struct rsym_frame *frames, size_t count)
 {
 	size_t hashes[AHEAD];
@@ -246,7 +247,7 @@ static bool find_reply_file(struct reply_names *n, uint32_t id, uint32_t *ret)
 	return true;
 }
 
-/* The files of each new place. */
+/* Finds the files of each new place. */
 static bool find_files(struct reply_names *n)
 {
 	for (size_t i = n->first_place; i < n->place_count; i++) {
@@ -331,7 +332,7 @@ bool reply_names_prepare(struct reply_names *n, struct rsym_frame *frames, size_
 	n->texts.bytes.len = len;
 	n->place_count = n->first_place;
 	n->file_count = n->first_file;
-	/* The maps know numbers that are gone. Places given out before stay good. */
+	/* The maps hold places and files that are gone. Places given out before stay valid. */
 	id_map_reset(&n->place_ids);
 	id_map_reset(&n->file_ids);
 	return false;

@@ -51,7 +51,8 @@ struct name_ask *reply_texts_asks(struct reply_texts *x, size_t count)
 	return GROW(x->asks, &x->asks_cap, count, ASKS_MAX) ? x->asks : NULL;
 }
 
-/* A text into raw. */
+/* Decodes a text into x->raw. Returns false if it cannot be decoded, or if too much would be
+ * unpacked for it (is_spent). */
 static bool decode_text(struct reply_texts *x, const struct name_ask *a)
 {
 	const uint8_t *p = NULL;
@@ -78,8 +79,8 @@ static bool decode_text(struct reply_texts *x, const struct name_ask *a)
 		       : demangle_append((enum demangle_style)a->kind, p, len, &x->raw);
 }
 
-/* Texts that the builder put into the table are copied and not cached, because they are as near in
- * the table. */
+/* Copies texts that the builder put into the table. They are not cached, because the table gives
+ * them as quickly. */
 static bool fetch_shown(struct reply_texts *x, size_t count, enum rsym_shown_style style)
 {
 	const size_t first = x->bytes.len;
@@ -102,7 +103,7 @@ static bool fetch_shown(struct reply_texts *x, size_t count, enum rsym_shown_sty
 		a->len = (uint32_t)x->bytes.len - a->off;
 		x->is_odd |= rc != 1 || !a->len;
 	}
-	/* No name has a zero byte, and where a disk lost something there are many. */
+	/* No name has a zero byte, but a part that a disk lost has many. */
 	x->is_odd |= x->bytes.len > first && memchr(x->bytes.p + first, 0, x->bytes.len - first);
 	return true;
 }
@@ -118,7 +119,7 @@ static void spend_time(struct reply_texts *x, uint64_t *since)
 	*since = now;
 }
 
-/* Texts that the cache lacks, appended. False as of reply_texts_fetch(). */
+/* Decodes and appends the texts that the cache lacks. Returns false as reply_texts_fetch() does. */
 static bool decode_lacking(struct reply_texts *x, size_t count)
 {
 	uint64_t since = thread_cpu_ns();
@@ -135,7 +136,7 @@ static bool decode_lacking(struct reply_texts *x, size_t count)
 		if (!x->time_left_ns)
 			x->is_spent = true;
 		a->off = (uint32_t)x->bytes.len;
-		a->found = x->is_spent || !decode_text(x, a); /* not to be kept */
+		a->found = x->is_spent || !decode_text(x, a); /* keeps it out of the cache */
 		if (x->is_spent) {
 			for (; i < count; i++)
 				x->asks[i].found = true;

@@ -13,8 +13,8 @@ enum {
 	COLUMN_COST = 5,
 	FRAMING_COST = 256, /* tags and lengths of the columns, the batch id */
 	FRAMES_MAX = 1 << 20,
-	CANCEL_INTERVAL = 1024, /* locations */
-	ANSWERS_MAX = 3,        /* of a batch in which damaged tables are met */
+	CANCEL_INTERVAL = 1024, /* locations between two checks */
+	ANSWERS_MAX = 3,        /* answers to a batch that meets damaged tables */
 	AHEAD = 16,             /* locations whose memory is fetched ahead */
 };
 
@@ -129,8 +129,8 @@ static enum outcome append_host_named(struct symbolize *s, size_t i)
 	return FITS;
 }
 
-/* Answers one address by itself: memory for all did not suffice, or it has to be looked up
- * elsewhere. */
+/* Answers one address by itself, because the memory did not suffice for all, or because it differs
+ * from the address of the shared answer. */
 static enum outcome append_late(struct symbolize *s, struct module *m, uint64_t vaddr, int *status)
 {
 	bool fits;
@@ -175,7 +175,8 @@ static enum outcome answer_module(struct symbolize *s, size_t i, int *status)
 	}
 	a = &l->answers[row];
 	vaddr = l->vaddrs[row];
-	/* Other locations share the answer, and some of them mean the byte before. */
+	/* No function holds the byte before the address if that begins a signal trampoline, which
+	 * needs an answer of its own, because other locations may share this one. */
 	if (symbolize_is_return(s, i) && (!a->done || !a->count))
 		vaddr = rsym_call_vaddr(&s->modules[s->locations->module[i]].table, vaddr + 1);
 	if (!a->done || vaddr != l->vaddrs[row])
@@ -184,7 +185,7 @@ static enum outcome answer_module(struct symbolize *s, size_t i, int *status)
 	return append_frames(s, l->frames + a->first, a->count);
 }
 
-/* An upper bound, if all locations are answered. */
+/* Returns an upper bound of the bytes of the frames if all locations are answered. */
 static size_t weight_of_frames(const struct symbolize *s)
 {
 	const struct lookups *l = &s->lookups;
@@ -195,7 +196,8 @@ static size_t weight_of_frames(const struct symbolize *s)
 	return frames * (FRAME_COST + (s->batch->want_columns ? COLUMN_COST : 0));
 }
 
-/* Locations stand in any order, and their answers in order of address. */
+/* Prefetches an answer and its frames: locations stand in any order, but their answers in order of
+ * address. */
 static void fetch_ahead(const struct symbolize *s, size_t i)
 {
 	const struct lookups *l = &s->lookups;
@@ -207,11 +209,12 @@ static void fetch_ahead(const struct symbolize *s, size_t i)
 		const struct rsym_frame *f = &l->frames[l->answers[near].first];
 
 		__builtin_prefetch(f);
-		__builtin_prefetch(f + 3); /* an address has three frames, often in two lines */
+		__builtin_prefetch(f +
+				   3); /* an address has three frames, often in two cache lines */
 	}
 }
 
-/* Everything from the first location that does not fit is deferred. */
+/* Answers all locations; from the first one that does not fit, all are deferred. */
 static int answer_all(struct symbolize *s, struct err *err)
 {
 	size_t count = s->reply.n_status;
@@ -229,7 +232,7 @@ static int answer_all(struct symbolize *s, struct err *err)
 		if (answer_module(s, i, &status) == FULL) {
 			s->frame_count = first;
 			if (first == 0) {
-				/* Fills a reply all by itself: asking again would not help. */
+				/* It alone would fill a reply, so asking again would not help. */
 				s->reply.status[i] = LOCATION_STATUS(MALFORMED);
 				if (!reply_names_is_spent(&s->names))
 					continue;
@@ -307,7 +310,7 @@ static int fill_reply(struct symbolize *s, struct err *err)
 		size_t len;
 		const void *p = intern_get(&s->names.strings, first + i, &len);
 
-		/* Lives in the arena of strings, which does not grow any more. */
+		/* The reply borrows from the strings, which do not grow any more. */
 		memcpy(&reply->strings[i].data, &p, sizeof(p));
 		reply->strings[i].len = len;
 	}
@@ -352,7 +355,7 @@ static int begin_symbolize(struct symbolize *s, struct err *err)
 	return symbolize_dictionaries_add(s, err);
 }
 
-/* Inside one read, from which tables borrow. */
+/* Opens the modules and answers all locations inside one read, from which the tables borrow. */
 static int resolve_modules(struct symbolize *s, struct store_read *r, struct err *err)
 {
 	const struct lookups *l = &s->lookups;
@@ -367,7 +370,8 @@ static int resolve_modules(struct symbolize *s, struct store_read *r, struct err
 	return rc ? rc : symbolize_modules_recheck(s, r, err);
 }
 
-/* *ret_again: with ERR_DAMAGED, the batch may be answered without the table that is damaged. */
+/* Answers a batch once. If it returns ERR_DAMAGED, *ret_again says whether the batch can be
+ * answered anew without the damaged table. */
 static int answer_batch(struct symbolize *s, const struct symbolize_env *env,
 			const Rawstack__V1__StackBatch *batch, bool *ret_again, struct err *err)
 {

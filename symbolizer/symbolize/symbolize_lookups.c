@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns the locations of a batch into the frames of each address. The order of the reply comes
- * later. */
+/* Looks up the addresses of a batch's locations. symbolize.c puts the frames into the order of the
+ * reply. */
 #include <string.h>
 
 #include "batch_check.h"
@@ -17,7 +17,7 @@ static bool vaddr_of_file_off(const struct module *m, uint64_t file_off, uint64_
 	return file_segments_vaddr(m->segments, m->segment_count, file_off, ret) == 1;
 }
 
-/* The link-time address of a location in a module that is ready; false: it has none there. */
+/* Finds the link-time address of a location in a ready module. Returns false if it has none. */
 static bool vaddr_in_module(const struct module *m, int kind, const struct kv_bytes *section,
 			    uint64_t address, bool is_return, uint64_t *ret)
 {
@@ -65,7 +65,7 @@ static bool needs_lookup(const struct symbolize *s, size_t i, uint64_t *ret_vadd
 							   : LOCATION_STATUS(UNKNOWN_MODULE);
 	if (m->status != MODULE_STATUS(READY))
 		return false;
-	/* batch_check() has seen that a module's location has a string. */
+	/* batch_check() has seen that a location in a kernel module has a string. */
 	if (kind == LOCATION_KERNEL_MODULE)
 		section = &s->strings[l->string[i]];
 	*ret_status = LOCATION_STATUS(NOT_IN_MODULE);
@@ -123,7 +123,8 @@ int symbolize_status(const struct rsym *t, const struct rsym_frame *frames, uint
 	return LOCATION_STATUS(NO_LINE);
 }
 
-/* Fills the statuses of a group, and leaves the frames that were asked for: how many. */
+/* Fills the statuses of a group and reduces its frames to those that were asked for. Returns their
+ * number. */
 static uint32_t reduce_group(struct symbolize *s, const struct lookup_group *g)
 {
 	struct module *m = &s->modules[g->module];
@@ -145,7 +146,7 @@ static uint32_t reduce_group(struct symbolize *s, const struct lookup_group *g)
 	return used - first;
 }
 
-/* Leaves out the answers with a frame that has no place. */
+/* Marks the answers that have a frame without a place as not done. */
 static void leave_out_unplaced(struct lookups *l, const struct lookup_group *g)
 {
 	for (uint32_t i = g->first; i < g->end; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modules of a batch: which tables there are, and what the store learns of those asked for. */
+/* The modules of a batch: opens their tables, and tells the store what was used or is missing. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ enum {
 
 /* --- dictionaries ---------------------------------------------------------------------------- */
 
-/* A stream's entries outlive their batch. */
+/* Keeps bytes of a batch. In a stream it copies them, because its entries outlive their batch. */
 static bool keep_bytes(struct symbolize *s, const ProtobufCBinaryData *from, struct kv_bytes *to)
 {
 	*to = (struct kv_bytes){from->data, from->len};
@@ -22,8 +22,8 @@ static bool keep_bytes(struct symbolize *s, const ProtobufCBinaryData *from, str
 	return !s->is_stream || to->p;
 }
 
-/* Keeps the segments that a host sent for a file. They are used for this request only, and after a
- * check. */
+/* Checks and keeps the segments that a host sent for a file. They serve this request or stream
+ * only. */
 static bool keep_segments(struct symbolize *s, const Rawstack__V1__Module *from, struct module *to)
 {
 	struct arena *a = s->is_stream ? &s->copies : &s->arena;
@@ -91,7 +91,7 @@ static void without_table(struct symbolize *s, struct store_read *r, struct modu
 			  size_t reason_len)
 {
 	struct store_binary b;
-	bool is_there; /* or was */
+	bool is_there; /* there is or was a table */
 	int rc = store_binary(r, &m->found, &b, NULL);
 
 	m->status = rc == 1 ? binary_meta_status(b.status) : MODULE_STATUS(MISSING);
@@ -110,8 +110,7 @@ static void without_table(struct symbolize *s, struct store_read *r, struct modu
 		snprintf(reason, reason_len, TABLE_DAMAGED);
 }
 
-/* Returns whether hosts ask for what only the segments of the executable tell, and the table has
- * none. */
+/* Returns whether the batch asks by file offset, for which the table has no segments. */
 static bool lacks_segments(const struct module *m)
 {
 	return m->status == MODULE_STATUS(READY) && m->by_offset &&
@@ -159,7 +158,7 @@ static int open_module(struct symbolize *s, struct store_read *r, struct module 
 		if (lacks_segments(m))
 			tell_segments(m, reply, reason, sizeof(reason));
 	} else if (rc == ERR_DATA && store_is_damaged(s->env->store)) {
-		/* Nothing is deleted: a salvage may still read it. */
+		/* Nothing is deleted, because a salvage may still read the table. */
 		m->status = MODULE_STATUS(DAMAGED);
 		snprintf(reason, sizeof(reason), STORE_DAMAGED_REASON);
 	} else if (rc == ERR_DATA) {
@@ -178,8 +177,7 @@ static int open_module(struct symbolize *s, struct store_read *r, struct module 
 	return reply->reason.data ? 0 : err_no_memory(err);
 }
 
-/* Opens a module and adds its row to the reply: each new one, and in a stream those that changed.
- */
+/* Opens a module, and adds its row to the reply if it is new or, in a stream, has changed. */
 static int open_and_tell(struct symbolize *s, struct store_read *r, size_t i, struct err *err)
 {
 	Rawstack__V1__ModuleReply *reply = arena_alloc(&s->arena, sizeof(*reply));
@@ -227,7 +225,7 @@ int symbolize_modules_open(struct symbolize *s, struct store_read *r, struct err
 		}
 	for (size_t i = s->first_module; !rc && i < count; i++)
 		rc = open_and_tell(s, r, i, err);
-	/* Modules of earlier batches of the stream, if this batch uses them. */
+	/* Modules of the stream's earlier batches are opened again if this batch uses them. */
 	for (size_t i = 0; !rc && i < s->first_module; i++)
 		if (s->modules[i].asked)
 			rc = open_and_tell(s, r, i, err);

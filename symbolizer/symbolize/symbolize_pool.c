@@ -12,7 +12,7 @@ struct symbolize_pool {
 	struct symbolize *idle[IDLE_MAX];
 	size_t bytes[IDLE_MAX];
 	size_t count, total, max;
-	size_t unused; /* the first ones, which nobody took since they were last aged */
+	size_t unused; /* how many, from the first on, nobody took since the last aging */
 	uint64_t uses;
 };
 

@@ -31,7 +31,7 @@ struct module {
 	bool asked;      /* a location refers to the module */
 	bool by_offset;  /* a location refers to it by file offset */
 	uint64_t weight; /* weight of its locations, saturating */
-	uint64_t number; /* of the table; set like it when status is READY */
+	uint64_t number; /* number of the table; both are set if status is READY */
 	struct rsym table;
 };
 
@@ -57,7 +57,7 @@ struct symbolize {
 	struct rsym_frame scratch[RSYM_FRAMES_MAX];
 };
 
-/* Adds the batch's modules and strings to the dictionaries. ERR_MEMORY, ERR_LIMIT. */
+/* Adds the batch's modules and strings to the dictionaries. Returns ERR_MEMORY if memory is out. */
 int symbolize_dictionaries_add(struct symbolize *s, struct err *err) _must_check_;
 
 /* Opens the tables of the batch and fills the replies of its modules. */

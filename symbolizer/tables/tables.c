@@ -11,8 +11,8 @@ enum {
 
 struct tables {
 	pthread_mutex_t lock;
-	struct intern numbers; /* of the store's writes */
-	struct rsym *opened;   /* of numbers' ids */
+	struct intern numbers; /* numbers of the store's writes */
+	struct rsym *opened;   /* one for each of numbers */
 	size_t opened_cap;
 };
 
@@ -39,7 +39,8 @@ void tables_free(struct tables *t)
 	free(t);
 }
 
-/* A number names bytes that never change; where they are mapped could. */
+/* Finds a table that is open. The bytes behind a number never change, but their place in the map
+ * may. */
 static bool find_open_table(struct tables *t, const struct store_table *table, struct rsym *ret)
 {
 	bool found = false;
