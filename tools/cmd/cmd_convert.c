@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `rawstack convert` and `merge`: profiles as one, in the format of another tool. */
+/* `rawstack convert` and `merge`: add up profiles, and write them in the format of another tool. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static const char *const format_words[] = {"pprof",       "folded", "speedscope"
 
 static const struct format {
 	format_fn *write;
-	const char *suffixes[4]; /* of OUT, by which it is chosen without --to */
+	const char *suffixes[4]; /* endings of OUT that choose it without --to */
 } formats[] = {
 	{to_pprof, {".pb.gz", ".pprof"}},
 	{to_folded, {".folded", ".collapsed"}},

@@ -17,20 +17,20 @@ static void diff_options_done(struct diff_options *o)
 	profile_view_done(&o->view);
 }
 
-/* A function in either profile; by name and home (function_set.h). */
+/* A function of either profile, told from others by name and home (function_set.h). */
 struct change {
 	struct profile_text name, file;
 	uint32_t line;
 	double before, after; /* shares */
 	int64_t before_weight, after_weight;
 	bool is_after; /* it is in the second profile */
-	bool is_gone;  /* it was found to be another one */
+	bool is_gone;  /* it was joined to another change */
 };
 
 struct changes {
 	struct intern keys;
-	struct intern places; /* name and file of the line, where all homes of it are one */
-	uint32_t *at_place;   /* change, or PROFILE_NONE: several have it */
+	struct intern places; /* name and file of a line, whatever the home */
+	uint32_t *at_place;   /* the change there, or PROFILE_NONE: several */
 	size_t places_cap;
 	struct change *list;
 	size_t cap;
@@ -83,7 +83,7 @@ static void add_change_row(struct change *at, const struct ranking *r,
 		at->file = row->file;
 	}
 	at->is_after |= after;
-	/* An inlined and an own copy of a function are two rows of one name. */
+	/* An inlined and an out-of-line copy of a function are two rows of one name. */
 	*(after ? &at->after : &at->before) += r->total ? (double)weight / (double)r->total : 0;
 	add_capped(after ? &at->after_weight : &at->before_weight, weight);
 }
@@ -112,9 +112,10 @@ static bool add_ranking(struct changes *c, const struct ranking *r, bool cum, bo
 }
 
 /*
- * Files of older versions say the file of a line in place of that of the declaration, so one of the
- * profiles may have another home for a function. What only the second has is the function of that
- * name which only the first has, if one alone has lines in that file.
+ * Files of older versions have the file of a line in place of that of the declaration, so a
+ * function may have another home in one of the profiles. A function that only the second profile
+ * has is joined to the one of that name that only the first has, if no other of that name has lines
+ * in that file.
  */
 static void join_places(struct changes *c)
 {

@@ -165,7 +165,7 @@ static void json_lines(const struct list_options *o, const struct line_cost *lis
 	}
 }
 
-/* The lines of one function in one file; line 0 stands for no line. */
+/* Prints the lines of one function in one file. Line 0 stands for no line. */
 static void print_function(struct list_options *o, const struct costs *c,
 			   const struct line_cost *list, size_t count, struct buf *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `rawstack missing`: what samples came from and nobody pushed. */
+/* `rawstack missing`: the binaries that samples came from and nobody pushed. */
 #include <inttypes.h>
 
 #include "json.h"

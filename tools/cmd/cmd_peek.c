@@ -45,7 +45,7 @@ struct side {
 	int64_t weight;
 };
 
-/* Returns the absolute value: in a difference, what went counts as much as what came. */
+/* Returns the absolute value, because in a difference a fall counts as much as a rise. */
 static uint64_t size_of_weight(int64_t weight)
 {
 	return weight < 0 ? -(uint64_t)weight : (uint64_t)weight;
@@ -173,7 +173,7 @@ static void print_peek_head(const struct peek_options *o, const struct call_grap
 	buf_str(out, "\n");
 }
 
-/* Functions that match, heaviest first. */
+/* Prints the functions that match, heaviest first. */
 static int print_peek(const struct peek_options *o, const struct call_graph *g, struct buf *out,
 		      struct err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `rawstack push`: debug binaries, and the kernel's symbols, to the service. */
+/* `rawstack push`: sends debug binaries, and the kernel's symbols, to the service. */
 #include <stdio.h>
 #include <string.h>
 

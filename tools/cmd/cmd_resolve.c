@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `rawstack resolve`: addresses of one binary to functions, files and lines. */
+/* `rawstack resolve`: turns addresses of one binary into functions, files and lines. */
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ struct totals {
 	size_t asked, unknown;
 };
 
-/* Answers some addresses, and prints them at once: whoever asked may wait for it. */
+/* Answers some addresses and prints the answers at once, because the asker may wait for them. */
 static int answer_addresses(struct source *s, const struct resolve_options *o,
 			    const uint64_t *addresses, size_t count, struct totals *totals,
 			    struct err *err)
@@ -85,7 +85,7 @@ static int answer_addresses(struct source *s, const struct resolve_options *o,
 	};
 	int rc;
 
-	/* addr2line demangles only when told to; everybody else does. */
+	/* addr2line demangles only when told to; all other styles demangle by default. */
 	if (o->mangled || (o->style == RESOLVE_GNU && !o->demangled))
 		q.demangle = RESOLVE_MANGLED;
 	printer.gnu.address_bytes = o->file_count ? s->local.address_bytes : 8;
@@ -148,7 +148,7 @@ static int filter_log(const struct resolve_options *o, struct err *err)
 	};
 	int rc = o->pid ? open_process_source(&process, o->pid, err) : 0;
 
-	/* A file that was named must be there; one that the log names need not. */
+	/* A file that the user named must exist; one that the log names need not. */
 	for (size_t i = 0; !rc && i < o->file_count; i++)
 		if (!module_set_get(&f.modules, o->files[i], strlen(o->files[i]), NULL, err))
 			rc = err->code;
@@ -193,7 +193,7 @@ static int run_resolve(int argc, char **argv, struct err *err)
 	else
 		rc = answer_lines(&s, &o, &totals, err);
 	leave_tables(&s);
-	/* addr2line tells by ?? only. */
+	/* addr2line reports such addresses only by ??. */
 	if (!rc && totals.unknown && !o.drop_in)
 		return err_set(err, ERR_NOT_FOUND, "%s%s: %zu of %zu addresses are in no function",
 			       o.build_id ? "build id "

@@ -141,7 +141,7 @@ static void print_labels(const struct profile_view *v, const struct label_value 
 	}
 }
 
-/* Losses, damage, origin: what the files say of themselves. */
+/* Prints what the files say of themselves: losses, damage, origin. */
 static int print_notes(struct buf *out, const struct profile *p, struct err *err)
 {
 	_cleanup_(profile_notes_done) struct profile_notes notes;

@@ -14,7 +14,7 @@ struct top_options {
 	struct profile_view view;
 };
 
-/* The most modules without names that are listed; the others are in their sum. */
+/* At most so many modules without names are listed; the sum includes the others. */
 #define MODULES_SHOWN 8
 
 static void print_top_head(struct buf *out, const struct profile_view *v, const struct ranking *r)
@@ -188,8 +188,7 @@ static int run_top(int argc, char **argv, struct err *err)
 	TRY(profile_view_read(&o.view, profiles.list, profiles.count, err));
 	TRY(ranking_make(&r, p, o.view.row, o.cum, err));
 	r.total = profile_view_whole(&o.view, r.total);
-	/* Rows of a group are no functions: that they have no name, or in which binary they are,
-	 * says nothing. */
+	/* Rows of a group are no functions, so missing names and binaries of rows mean nothing. */
 	if (o.view.filter.group != GROUP_FUNCTION) {
 		r.unnamed_self = (int64_t)(r.unnamed_count = 0);
 		for (size_t i = 0; i < r.row_count; i++)

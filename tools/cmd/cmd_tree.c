@@ -110,7 +110,7 @@ static void json_node(const struct tree_options *o, const struct flame_tree *t, 
 	buf_str(out, "\n");
 }
 
-/* Depth first, without recursion: the way up is in the nodes. */
+/* Prints the tree depth first, without recursion, because each node knows its parent. */
 static void print_tree(const struct tree_options *o, const struct flame_tree *t, struct buf *out)
 {
 	double share = (double)t->nodes[0].weight * o->min / 100;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strptime() is of X/Open. */
+/* Parses the options of a filter. strptime() belongs to X/Open. */
 #include "filter_option.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static int add_label_filter(struct profile_filter *f, const char *key, size_t ke
 	return regex ? text_match_compile(&l->match, "--label", value, err) : 0;
 }
 
-/* KEY=VALUE, KEY!=VALUE, KEY=~REGEX, KEY!~REGEX */
+/* Parses KEY=VALUE, KEY!=VALUE, KEY=~REGEX or KEY!~REGEX. */
 static int set_label(void *at_filter, const char *option, const char *text, struct err *err)
 {
 	struct profile_filter *f = at_filter;
@@ -43,7 +43,7 @@ static int set_label(void *at_filter, const char *option, const char *text, stru
 	return add_label_filter(f, text, len, at + 1, false, false, err);
 }
 
-/* --state X and --event X */
+/* Sets the label of --state X or --event X. */
 static int set_known_label(void *at_filter, const char *option, const char *text, struct err *err)
 {
 	const char *key = option + strlen("--");
@@ -74,7 +74,7 @@ static bool parse_date(const char *text, int64_t *ret)
 	return false;
 }
 
-/* Seconds since 1970, a span of time before now, or a date in UTC. */
+/* Parses seconds since 1970, a span of time before now, or a date in UTC. */
 static int set_time(void *at_ns, const char *option, const char *text, struct err *err)
 {
 	static const struct {
@@ -140,7 +140,7 @@ static int add_schema(void *at_schema, const char *option _unused_, const char *
 }
 
 static const char *const schema_words[] = {"copies", "locks", "tax", NULL};
-static const char *const name_words[] = {"none", "short", "full", NULL}; /* from NAMES_MANGLED */
+static const char *const name_words[] = {"none", "short", "full", NULL}; /* from NAMES_MANGLED on */
 
 /* Makes a row that passes its argument, and the address of one member, to a setter. */
 #define FILTER_CALL(name, argument, m, setter, ...)         \

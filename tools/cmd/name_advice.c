@@ -15,8 +15,8 @@ static struct name_status status_of(const struct profile_view *v, struct profile
 	return source->status(source->ctx, id);
 }
 
-/* "//unknown" and the like are said for a file whose path nobody knew: a path of a host has one
- * slash at its beginning, and the kernel takes none that is longer. */
+/* Returns whether a path may be one of a host, which begins with one slash and is shorter than
+ * PATH_MAX. "//unknown" and the like stand for a path that nobody knew. */
 static bool is_path(struct profile_text path)
 {
 	return path.len > 1 && path.len < PATH_MAX && path.p[0] == '/' && path.p[1] != '/';

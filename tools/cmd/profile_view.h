@@ -52,8 +52,8 @@ static inline void profile_view_text(struct buf *out, struct profile_text t)
 }
 
 /*
- * The last step of a command whose output is written: fails if files were left out. If there are
- * several, each is a warning as well.
+ * Ends a command whose output is written. Fails if files were left out; if there are several, each
+ * is a warning as well.
  */
 int profile_view_end(const struct profile_view *v, struct err *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "program.h"
 
-/* A command of another program that is asked for by its word alone. */
+/* Refuses `status`, and names the programs that have such a command. */
 static int refuse_status(int argc _unused_, char **argv _unused_, struct err *err)
 {
 	return err_set(

@@ -5,7 +5,8 @@
 
 #include "json.h"
 
-/* "[truncated stack]" of ours, "[truncated]" of others: the outermost frame. */
+/* Returns whether the outermost frame says that the stack is cut: "[truncated stack]" in our
+ * profiles, "[truncated]" in others'. */
 static bool says_cut(const struct profile *p, uint32_t stack)
 {
 	static const char start[] = "[truncated";

@@ -17,7 +17,7 @@ bool addr2line_is_name(const char *path)
 
 bool addr2line_begin(int *argc, char ***argv, const char *version)
 {
-	static char own_name[] = "addr2line", **kept; /* to the end */
+	static char own_name[] = "addr2line", **kept; /* as long as the program runs */
 
 	/* Expands @FILE arguments as all binutils do: blanks separate, quotes group, and a missing
 	 * file stays an argument. */

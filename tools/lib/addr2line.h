@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_ADDR2LINE_H
 #define RAWSTACK_ADDR2LINE_H
-/* Handles the command line of addr2line, when the program is called through a link of that name:
- * what it has beyond `resolve`. */
+/* Handles what the command line of addr2line has beyond that of `resolve`, when the program is
+ * called through a link of that name. */
 #include "err.h"
 
 bool addr2line_is_name(const char *path);

@@ -11,14 +11,14 @@
 /* Longer than any address with blanks around it. */
 #define LINE_MAX_LEN  ((size_t)4096)
 #define CHUNK         ((size_t)65536)
-/* A program that writes so many addresses at once asks one question and does not wait in between,
- * so it is worth a moment to read the rest first. */
+/* A program that writes so many addresses at once does not wait for answers in between, so it pays
+ * to wait a moment for the rest. */
 #define MANY          256
 #define MANY_PAUSE_MS 20
 /* One more than the number of addresses that is answered without the whole table. */
 #define BATCH_MAX     (LIMIT_WANTED + 1)
 
-/* Hex digits at *text, behind blanks and 0x. */
+/* Reads hex digits at *text, behind blanks and perhaps 0x. Returns false if there are none. */
 static bool take_address(const char **text, uint64_t *ret)
 {
 	const char *at = *text;

@@ -12,7 +12,7 @@
 #include "io.h"
 #include "limits.h"
 
-/* The largest of Debian's, nouveau and amdgpu with their debug information, have 500 MB. */
+/* Debian's largest modules, nouveau and amdgpu, have 500 MB with their debug information. */
 #define LIMIT_MODULE_FILE_LEN (UINT64_C(1024) * MIB)
 
 static int expand_zstd(const void *p, size_t len, struct buf *out, struct err *err)

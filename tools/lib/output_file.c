@@ -61,7 +61,7 @@ int output_file_write(void *file, const void *p, size_t len, struct err *err)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		/* A reader that left is no failure: stdout_flush() says the same. */
+		/* A reader that went away is no failure: stdout_flush() returns the same. */
 		if (n < 0 && errno == EPIPE && !f->path)
 			return err_set(err, ERR_CANCELLED, "standard output: its reader went away");
 		if (n < 0)

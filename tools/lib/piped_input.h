@@ -24,8 +24,8 @@ struct piped_input {
 /* Returns whether an argument is piped input: -, or a pipe. */
 bool piped_input_is(const char *path, const struct stat *st);
 
-/* Copies all of it. `path` is borrowed. Returns ERR_USAGE for a terminal, ERR_LIMIT beyond `max`
- * bytes, or ERR_IO. */
+/* Copies all of the input. `path` is borrowed. Returns ERR_USAGE for a terminal, ERR_LIMIT beyond
+ * `max` bytes, or ERR_IO. */
 int piped_input_open(struct piped_input *in, const char *path, uint64_t max,
 		     struct err *err) _must_check_;
 

@@ -23,7 +23,8 @@ void process_map_done(struct process_map *m)
 	*m = (struct process_map){0};
 }
 
-/* "55d7-55d8 r-xp 00001000 fe:01 131 /usr/bin/x": 1 when it is an executable mapping of a file. */
+/* Parses a line like "55d7-55d8 r-xp 00001000 fe:01 131 /usr/bin/x". Returns 1 if it is an
+ * executable mapping of a file, 0 if it is not, or -1 if memory is out. */
 static int parse_maps_line(const char *line, struct process_mapping *ret)
 {
 	const char *permissions, *at = line;

@@ -11,7 +11,7 @@
 #include "limits.h"
 #include "utf8.h"
 
-/* The number of bytes at the front that are shown as they are: nearly always all. */
+/* Returns the number of bytes at the front that are shown as they are, nearly always all. */
 static size_t printable_len(const uint8_t *s, size_t len)
 {
 	size_t n = 0;
@@ -136,7 +136,7 @@ void text_age(struct buf *out, uint64_t unix_ns, uint64_t now_ns)
  * not set (no-color.org). */
 static bool text_has_colours(void)
 {
-	static int known = -1; /* asked by one thread: who prints */
+	static int known = -1; /* only the thread that prints asks */
 
 	if (known < 0) {
 		const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
@@ -160,7 +160,7 @@ void text_share(struct buf *out, double part, double whole)
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
-/* The widest padded cell: a wider one shifts its line, and nothing is lost. */
+/* The widest padded cell. A wider one shifts its line, so nothing is lost. */
 #define WIDTH_MAX 72
 
 void text_table_init(struct text_table *t, size_t columns, uint32_t right)
@@ -200,8 +200,8 @@ void text_table_cstr(struct text_table *t, const char *s)
 	text_table_end(t);
 }
 
-/* Characters, not bytes: one column each is right for what names hold. Escapes are our own colours;
- * text_append() lets no other pass. */
+/* Returns the width in characters: one column each is right for what names hold. Escapes are our
+ * own colours, because text_append() lets no others pass. */
 static size_t width_of(const uint8_t *p, size_t len)
 {
 	size_t width = 0;

@@ -38,8 +38,8 @@ void text_share(struct buf *out, double part, double whole);
 
 #define TABLE_COLUMNS 8
 
-/* A table of cells. Each column is as wide as its widest cell; the last one is not padded. If a row
- * is wider than the window, which breaks it, its cells are padded to less. */
+/* A table of cells. Each column is as wide as its widest cell; the last one is not padded. In a
+ * narrow window, cells are padded to half its width at most. */
 struct text_table {
 	struct buf text;   /* text of all cells, one behind the other */
 	size_t *ends;      /* end of each cell in text */

@@ -15,28 +15,28 @@
 #define GROUPS 10
 
 /*
- * regcomp() writes a repeated part out as often as {m,n} says, and twice for a group with +; parts
- * in parts multiply, and what it does with all of them grows faster than they do: forty bytes can
- * take minutes and gigabytes. So parts are counted as it would write them out, and where there are
- * more than a few, it is tried in another process. Nobody writes repeats of repeats of repeats
- * ("x+*+"), which it treats as groups, and references to groups (\1) take exponential time to
- * match.
+ * regcomp() expands a repeated part as often as {m,n} says, and a group with + twice. Nested
+ * repeats multiply, and the work grows faster than the number of parts: forty bytes can take
+ * minutes and gigabytes. So the expanded parts are counted, and a pattern with more than a few is
+ * first tried in another process. Two constructs are refused: repeats of repeats of repeats
+ * ("x+*+"), which regcomp() treats as groups and nobody writes, and references to groups (\1),
+ * which take exponential time to match.
  */
 #define PARTS_MAX ((size_t)20000)
 
 #define TRIAL_MEMORY (512 * MIB)
-#define TEXT_SECONDS 0.1 /* for one name of the longest that are looked at */
+#define TEXT_SECONDS 0.1 /* CPU time for one text of TEXT_MATCH_LEN bytes */
 
 enum {
-	PARTS_FEW = 100, /* and fewer are no trouble */
+	PARTS_FEW = 100, /* at most so many parts need no trial */
 	TRIAL_SECONDS = 1,
 	TRIALS_US = 10000000,
 	GROUPS_DEEP = 64,
 	LETTERS_TRIED = 8,
-	PLUS = 4, /* a repeated group counts for so many */
+	PLUS = 4, /* a part with + counts for so many */
 };
 
-/* Returns the largest number of {m,n}, and leaves *at behind it. */
+/* Returns the largest number in {m,n}, and moves *at behind the brace. */
 static size_t most_of(const char **at)
 {
 	size_t most = 1, n = 0;
@@ -127,9 +127,9 @@ static double process_cpu_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Returns whether texts that keep many parts of the pattern going at once are soon looked through:
- * its own letters, each by itself, all in turn, and in no order. regexec() makes a state for each
- * set of parts that it meets, so the first text of a kind costs more than all behind it. */
+/* Returns whether regexec() is quick with texts that keep many parts of the pattern active at once:
+ * its own letters, each by itself, all in turn, and in random order. regexec() makes a state for
+ * each set of parts that it meets, so the first text of a kind costs more than all later ones. */
 static bool is_quick_with_texts(const regex_t *re, const char *pattern)
 {
 	char letters[LETTERS_TRIED], text[TEXT_MATCH_LEN + 1] = "";
@@ -156,9 +156,9 @@ static bool is_quick_with_texts(const regex_t *re, const char *pattern)
 }
 
 /*
- * Tries it in a process that may be killed: how long regcomp() takes with parts that may be empty,
- * repeated in repeats, nobody can say but by doing it; nor how long regexec() does. A file has
- * thousands of patterns, so what all of them took together is bounded too.
+ * Tries a pattern in a process that may be killed, because the time that regcomp() and regexec()
+ * take, above all with nested repeats of parts that may be empty, can only be measured. A file may
+ * have thousands of patterns, so the time of all trials together is bounded too.
  */
 static bool is_quick(const char *pattern)
 {
@@ -232,7 +232,7 @@ static bool run_match(const struct text_match *m, const void *p, size_t len, reg
 	char copy[TEXT_MATCH_LEN + 1];
 
 	groups[0] = (regmatch_t){.rm_so = 0, .rm_eo = (regoff_t)seen};
-	if (!m->set || len > LIMIT_NAME_LEN) /* longer names say nothing more */
+	if (!m->set || len > LIMIT_NAME_LEN) /* longer texts match nothing */
 		return false;
 	/* regexec() needs a NUL behind the text. */
 	if (seen)

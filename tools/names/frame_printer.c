@@ -7,7 +7,7 @@
 
 /* The memory of unpacked names and paths: enough for the hot parts of a large program. */
 #define READER_CACHE (16 * MIB)
-/* Frames of one turn of lookups. */
+/* Frames and addresses of one turn of lookups. */
 #define FRAMES       (4 * RSYM_FRAMES_MAX)
 #define TURN         1024
 
@@ -22,7 +22,7 @@ struct frame_printer {
 		uint32_t len, known;
 	} * shown; /* by rsym_name_id() */
 	struct rsym_frame *frames;
-	/* For frame_printer_find_entry(): names to entries. */
+	/* Map names to entries, for frame_printer_find_entry(). */
 	struct intern index;
 	uint64_t *entries;
 	size_t entries_cap;

@@ -25,8 +25,8 @@ int frame_printer_print(struct frame_printer *n, const uint64_t *shown, const ui
 			size_t count, struct resolve_printer *printer, size_t *unknown,
 			struct err *err) _must_check_;
 
-/* Finds the entry of the function with this linkage name: 1, 0, ERR_MEMORY or ERR_DATA. The first
- * call reads all names. */
+/* Finds the entry of the function with this linkage name. Returns 1, 0 if there is none, ERR_MEMORY
+ * or ERR_DATA. The first call reads all names. */
 int frame_printer_find_entry(struct frame_printer *n, const void *name, size_t len,
 			     uint64_t *ret_vaddr, struct err *err);
 

@@ -17,17 +17,17 @@
 #include "sort.h"
 #include "table_build.h"
 
-/* Reading a part costs up to a third of making the table, so this many of them pay for it. */
+/* Reading a part costs up to a third of making the table, so three cost as much as the table. */
 #define PARTS_MAX 3
 
 /*
- * A part that is most of a file costs two thirds of its table, so a second one costs more than the
- * table does. Less than this of debug information is read in a few milliseconds.
+ * A part that reads most of a file costs two thirds of its table, so a second such part would cost
+ * more than the table. A part that reads less debug information than this takes a few milliseconds.
  */
 #define LARGE_MIN (256 * 1024)
 
-/* The cost of an answer without a table, in hundredths of one that reads most of the file, and the
- * number of addresses that is likely to need such a one. */
+/* The number of addresses whose answer is likely to read most of the file, and the cost of an
+ * answer to fewer and to as many, in hundredths of one that reads most of the file. */
 #define MANY      256
 #define FEW_COST  40
 #define MANY_COST 100
@@ -126,7 +126,7 @@ void local_table_close(struct local_table *t)
 	table_cache_close(&t->cache);
 }
 
-/* Takes the bytes of a table, which begins at `off`, in place of those before. */
+/* Maps the table that begins at `off` of a file, in place of the one before. */
 static int map_table_file(struct local_table *t, int fd, size_t off, struct err *err)
 {
 	struct stat st;
@@ -150,7 +150,8 @@ static int map_table_file(struct local_table *t, int fd, size_t off, struct err 
 	return 0;
 }
 
-/* Builds the table, and builds it again when the file refers to others that are here. */
+/* Builds the table, and builds it again if the file refers to others that are found on this
+ * machine. */
 static int build_local(const struct local_table *t, const uint64_t *vaddrs, size_t count, int out,
 		       struct build_report *report, struct err *err)
 {
@@ -200,7 +201,7 @@ static int build_and_map(struct local_table *t, const uint64_t *vaddrs, size_t c
 	return rc ? rc : map_table_file(t, fd, 0, err);
 }
 
-/* Notes the addresses that the new part answers. When memory is out the part is not kept. */
+/* Notes the addresses that the new part answers. If memory runs out, the part is not kept. */
 static void note_answers(struct local_table *t, const uint64_t *vaddrs, size_t count)
 {
 	uint64_t *list = count ? malloc(count * sizeof(*list)) : NULL;
@@ -238,7 +239,8 @@ static int make_whole(struct local_table *t, struct err *err)
 	return rc;
 }
 
-/* A table that was kept, or is about to be: 1, 0, or ERR_DATA when it is damaged. */
+/* Takes a kept table, or one that another process is about to keep. Returns 1, 0 if there is none,
+ * or ERR_DATA if it is damaged. */
 static int take_kept(struct local_table *t, unsigned int part_cost, struct err *err)
 {
 	_cleanup_(closep) int kept = table_cache_find(&t->cache);
@@ -269,15 +271,15 @@ int local_table_need(struct local_table *t, const uint64_t *vaddrs, size_t count
 	kept = take_kept(t, !part ? 0 : count < MANY ? FEW_COST : MANY_COST, err);
 	if (kept > 0)
 		return 0;
-	/* A damaged part is made again. */
+	/* A damaged table is made again, whole; a damaged part counts as none. */
 	if (part && !kept && table_cache_count(&t->cache) <= PARTS_MAX &&
 	    !make_part(t, vaddrs, count, err))
 		return 0;
 	return make_whole(t, err);
 }
 
-/* Closes every descriptor that is not needed: the other end of a pipe would wait for this process.
- */
+/* Closes every descriptor that is not needed, because the other end of a pipe would wait for this
+ * process. Returns false if that fails. */
 static bool keep_only(const struct local_table *t, int claim_fd)
 {
 	const int kept[] = {t->fd, t->debug_fd, claim_fd, t->cache.dir_fd};

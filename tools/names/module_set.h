@@ -38,7 +38,7 @@ struct module *module_set_get(struct module_set *s, const char *path, size_t pat
 struct module *module_set_kernel(struct module_set *s, struct err *err);
 
 /* Notes that vaddr will be asked for, so that module_set_prepare() makes its table answer it
- * together with all others. */
+ * together with all others. Returns false if memory is out. */
 bool module_want(struct module *m, uint64_t vaddr);
 int module_set_prepare(struct module_set *s, struct err *err) _must_check_;
 
@@ -48,7 +48,7 @@ int module_whole(const struct module_set *s, struct module *m, struct err *err) 
 /* Calls local_table_leave() for each module. */
 void module_set_leave(const struct module_set *s);
 
-/* Translates an offset in the file to a link-time address: 1, or 0 if no segment holds it. */
+/* Translates a file offset to a link-time address. Returns 1, or 0 if no segment holds it. */
 int module_vaddr(const struct module *m, uint64_t file_off, uint64_t *ret);
 
 #endif

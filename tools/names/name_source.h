@@ -18,8 +18,8 @@ struct name_source {
 	void *ctx;
 	/* Asks for everything in `p` that has no name. */
 	int (*prepare)(void *ctx, const struct profile *p, struct err *err);
-	/* Gives the lines for a location that prepare() asked for; 0 if it has no name. With `into`
-	 * NULL it only returns their number. */
+	/* Gives the lines for a location that prepare() asked for, and returns their number: 0 if
+	 * it has no name. With `into` NULL it only returns the number. */
 	profile_lines_fn *lines;
 	/* Returns the status of the binary that profiles know by this build id. */
 	struct name_status (*status)(void *ctx, struct profile_text build_id);

@@ -37,7 +37,7 @@ static bool module_has_id(const struct module *m, const struct profile *p, uint3
 	return local_table_is(&m->table, t.p, t.len);
 }
 
-/* DIR/.build-id/ab/cdef.debug; false: it is no build id. */
+/* Makes the path DIR/.build-id/ab/cdef.debug. Returns false if id is no build id. */
 static bool debug_path(struct buf *path, const char *dir, const char *id, size_t len)
 {
 	if (len < 4 || len >= BUILD_ID_HEX_MAX)
@@ -49,7 +49,7 @@ static bool debug_path(struct buf *path, const char *dir, const char *id, size_t
 	return buf_printf(path, "%s/.build-id/%.2s/%.*s.debug", dir, id, (int)len - 2, id + 2);
 }
 
-/* The debug file of a build id, when the binary itself is not here. */
+/* Finds the debug file of a build id whose binary is not on this machine. */
 static struct module *find_debug_file(struct profile_names *n, const struct profile *p,
 				      uint32_t build_id)
 {
@@ -70,7 +70,7 @@ static struct module *find_debug_file(struct profile_names *n, const struct prof
 	return NULL;
 }
 
-/* Gives a binary its debug file in one of the directories that were named. */
+/* Gives a binary its debug file, if one is in the directories that the user named. Returns m. */
 static struct module *with_debug_file(struct profile_names *n, struct module *m)
 {
 	_cleanup_(buf_done) struct buf path = BUF_INIT(LIMIT_PATH_LEN + BUILD_ID_HEX_MAX + 64);
@@ -134,7 +134,7 @@ static struct module *find_given_path(struct profile_names *n, struct profile_te
 	return given ? module_set_get(&n->modules, given, strlen(given), NULL, NULL) : NULL;
 }
 
-/* A file that was named must be there; one that a profile names need not. */
+/* Opens the files that the user named, which must exist, unlike those that a profile names. */
 static int open_given(struct profile_names *n, struct err *err)
 {
 	for (size_t i = 0; i < n->options->file_count; i++) {
@@ -168,7 +168,7 @@ static struct module *find_profile_module(struct profile_names *n, const struct 
 	return find_debug_file(n, p, pm->build_id);
 }
 
-/* Translates the address to the table's. Only the whole table may know the segments of a debug
+/* Translates the address to one of the table. Only the whole table may know the segments of a debug
  * file; if it was made from that file alone, a spool has the segments that the host read. */
 static bool vaddr_of_location(const struct module *m, const struct profile *p, uint32_t module,
 			      uint64_t address, uint64_t *ret)
@@ -183,7 +183,7 @@ static bool vaddr_of_location(const struct module *m, const struct profile *p, u
 		return m->table.whole;
 	}
 	segments = profile_module_segments(p, module, &count);
-	/* The program headers of a debug file say where its own bytes are, if anything. */
+	/* The program headers of a debug file describe its own bytes at most. */
 	if (m->table.debug_only && count && !(m->table.rsym.flags & RSYM_HAS_SEGMENTS))
 		return file_segments_vaddr(segments, count, file_off, ret) == 1;
 	return module_vaddr(m, file_off, ret) ||
@@ -198,7 +198,8 @@ static bool source_names(const struct profile_names *n, const struct profile *p,
 	return source && source->lines(source->ctx, p, l, NULL, NULL, SIZE_MAX);
 }
 
-/* The file of a module, made ready to be asked. */
+/* Finds the file of a module, and makes its whole table if only that can answer. Returns NULL if
+ * that fails. */
 static struct module *ready_profile_module(struct profile_names *n, const struct profile *p,
 					   uint32_t module)
 {
@@ -302,7 +303,7 @@ static uint32_t make_table_function(const struct rsym *t, struct rsym_frame fram
 				    });
 }
 
-/* Many addresses lie in one function, and its name is unpacked and demangled once. */
+/* Unpacks and demangles a function's name only once, because many addresses lie in one function. */
 static uint32_t add_table_function(struct profile_names *n, uint32_t module,
 				   struct rsym_frame frame, enum demangle_style style,
 				   struct profile *into)

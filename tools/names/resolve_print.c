@@ -32,7 +32,7 @@ static void name_or(struct buf *out, const void *p, size_t len, const char *none
 		buf_str(out, none);
 }
 
-/* Printed around the line of a frame. */
+/* Lines of source to print before and after the line of a frame. */
 #define SOURCE_AROUND 2
 
 static void append_source(const struct resolve_printer *p, const struct resolve_frame *f)
@@ -61,7 +61,7 @@ static void append_source(const struct resolve_printer *p, const struct resolve_
 	}
 }
 
-/* OSC 8 of terminals: the text becomes a link to the file. */
+/* Begins a link to the file (OSC 8 of terminals). Returns false if the text is to be no link. */
 static bool begin_link(const struct resolve_printer *p, const struct resolve_frame *f)
 {
 	const uint8_t *path = f->file;

@@ -32,7 +32,7 @@ struct resolve_printer {
 	enum resolve_style style;
 	struct resolve_gnu gnu;
 	struct buf *out;
-	struct source_lines *source; /* text style: prints lines of source around; or NULL */
+	struct source_lines *source; /* text style: prints the lines around a frame's; or NULL */
 	bool links;                  /* text style: files are hyperlinks of the terminal */
 	uint64_t address;
 	size_t frames; /* frames of this address so far */

@@ -15,14 +15,14 @@
 #include "limits.h"
 #include "sort.h"
 
-/* Left by a process that was killed while it wrote. */
+/* Older temporary files were left by processes that were killed while they wrote. */
 #define ASIDE_SECONDS 3600
 #define FILES_MAX     65536
 /* No part takes longer than the worker may live. */
 #define PART_MS_MAX   LIMIT_WORKER_WALL_MS
 
-/* Opens or makes the directory, with access for this user only: it tells which files were looked
- * at. */
+/* Opens or makes the directory, with access for this user only, because it tells which files the
+ * user looked at. Returns -1 if that fails. */
 static int open_cache_dir(void)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -30,7 +30,7 @@ static int open_cache_dir(void)
 	struct stat st;
 	int fd, n;
 
-	/* The XDG base directory specification: a path that is not absolute is ignored. */
+	/* The XDG base directory specification says to ignore a path that is not absolute. */
 	if (cache && *cache == '/')
 		n = snprintf(path, sizeof(path), "%s", cache);
 	else if (home && *home == '/')
@@ -151,8 +151,8 @@ static void trim_cache(const struct table_cache *c)
 	}
 }
 
-/* Opens a file without a name where the file system has such: nothing of it stays when this process
- * is killed. Otherwise the file gets a temporary name, which trim_cache() drops later. */
+/* Opens a file without a name if the file system supports that, so that nothing stays when this
+ * process is killed. Otherwise the file gets a temporary name, which trim_cache() drops later. */
 static int open_aside(const struct table_cache *c, const char *aside)
 {
 	int fd = openat(c->dir_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
@@ -168,8 +168,7 @@ struct piece {
 	uint64_t off; /* in the file */
 };
 
-/* Writes a temporary file and renames it, so that a reader finds the old file or the whole new one.
- */
+/* Writes a temporary file. Returns false if that fails, and may leave a part of it. */
 static bool write_aside(const struct table_cache *c, const char *aside, const struct piece *pieces,
 			size_t count)
 {
@@ -208,7 +207,8 @@ static void drop_cached(const struct table_cache *c, const char *what)
 	unlinkat(c->dir_fd, name, 0);
 }
 
-/* Keeps a file whole or not at all; false when nothing is kept. */
+/* Keeps a file by renaming a temporary one, so that a reader finds the old file or the whole new
+ * one. Returns false if it is not kept. */
 static bool keep_cached(const struct table_cache *c, const char *name, const struct piece *pieces,
 			size_t count)
 {
@@ -237,7 +237,7 @@ struct part_head {
 };
 
 #define PART_MAGIC UINT64_C(0x31747261706d7372) /* "rsmpart1" */
-#define PART_ALIGN 65536                        /* the longest page of what this runs on */
+#define PART_ALIGN 65536 /* the largest page size of the supported machines */
 
 static size_t table_off(uint64_t count)
 {
@@ -296,8 +296,8 @@ int table_cache_find_part(const struct table_cache *c, const uint64_t *vaddrs, s
 
 /* The content of a note. A damaged one only delays a table. */
 struct note {
-	uint32_t parts;      /* read so far */
-	uint32_t part_ms;    /* of the one before the claim */
+	uint32_t parts;      /* parts read so far */
+	uint32_t part_ms;    /* time of the part before the claim */
 	uint64_t claimed_ms; /* CLOCK_REALTIME */
 };
 
@@ -340,8 +340,8 @@ static uint64_t unix_now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* The lock is of the open file, so that a child inherits it (fcntl(2), open file description
- * locks), and asking about it takes it from nobody. */
+/* The lock is an open file description lock (fcntl(2)), so a child inherits it, and a query does
+ * not release it. */
 static bool lock_note(int fd)
 {
 	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -391,14 +391,15 @@ int table_cache_await(const struct table_cache *c, unsigned int share)
 	n = read_note(fd);
 	if (n.part_ms > PART_MS_MAX)
 		n.part_ms = PART_MS_MAX;
-	/* A table takes one and a half times as long as most of it (tests/bench/RESULTS.md). */
+	/* A table takes one and a half times as long as a part that reads most of the file
+	 * (tests/bench/RESULTS.md). */
 	whole = n.part_ms + n.part_ms / 2;
 	age = start > n.claimed_ms ? start - n.claimed_ms : 0;
 	answer = share ? (uint64_t)n.part_ms * share / 100 : 2 * whole;
 	if (age + answer < whole)
 		return -1;
 	while (unix_now_ms() - start <= answer) {
-		/* The lock is looked at before the table: its maker keeps the table before it
+		/* The lock is checked before the table, because the maker keeps the table before it
 		 * unlocks. */
 		bool made = !note_is_locked(fd);
 

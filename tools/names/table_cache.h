@@ -3,18 +3,19 @@
 #define RAWSTACK_TABLE_CACHE_H
 /*
  * Keeps tables of local files in $XDG_CACHE_HOME/rawstack (else ~/.cache/rawstack) between calls of
- * `rawstack resolve -e`. The key of a table is made of the build id, length and change time of the
- * file and of its debug file, and of the program that made it, so no table is ever stale. The least
- * recently used go when all together exceed TABLE_CACHE_MAX. Without a directory, or on a full
- * disk, nothing is found and nothing is kept, which is not an error. Several processes may use it
- * at a time.
+ * `rawstack resolve -e`. The key of a table is made of the build id, length and modification time
+ * of the file and of its debug file, and of the program that made it, so no table is ever stale.
+ * The least recently used tables are dropped when all together exceed TABLE_CACHE_MAX. Without a
+ * directory, or on a full disk, nothing is found and nothing is kept, which is not an error.
+ * Several processes may use it at a time.
  *
  * People often repeat a question before there is a table. So a part, which answers only the
  * addresses of the last question, is kept as NAME.part until there is a table.
  *
  * Beside the place of a table that does not exist yet is a note, NAME.seen. It says how often the
  * file was read without making a table, and who makes it now. That process holds a lock on the note
- * (flock(2)), so only one makes a table, and the lock ends with the process however it dies.
+ * (fcntl(2)), so only one process makes a table, and the lock ends with the process however it
+ * dies.
  */
 #include "build_id.h"
 #include "err.h"
@@ -43,8 +44,8 @@ void table_cache_keep(const struct table_cache *c, const void *p, size_t len);
 void table_cache_keep_part(const struct table_cache *c, const uint64_t *vaddrs, size_t count,
 			   const void *p, size_t len);
 
-/* Returns a descriptor of a part that answers all of these addresses, with the offset in the file,
- * at a page, where it begins; or -1. */
+/* Returns a descriptor of a part that answers all of these addresses, or -1. *ret_off is the offset
+ * of the part in the file, at a page. */
 int table_cache_find_part(const struct table_cache *c, const uint64_t *vaddrs, size_t count,
 			  size_t *ret_off);
 

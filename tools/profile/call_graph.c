@@ -70,7 +70,7 @@ static bool count_edge(struct call_graph *g, uint32_t sample, uint32_t caller, u
 	return true;
 }
 
-/* Counts one frame, whose callee is *callee; then it is the callee of the next. */
+/* Counts a frame that calls *callee, and stores it there as the callee of the next frame. */
 static bool count_graph_frame(struct call_graph *g, uint32_t sample, uint32_t node,
 			      uint32_t *callee, int64_t weight)
 {
@@ -107,7 +107,7 @@ static bool count_graph_sample(struct maker *m, uint32_t sample, int64_t weight)
 	return callee == PROFILE_NONE || count_edge(g, sample, PROFILE_NONE, callee, weight);
 }
 
-/* Marks nodes that have their name in common. */
+/* Marks the nodes whose name another node has too. */
 static bool mark_shared(struct call_graph *g)
 {
 	_cleanup_(intern_done) struct intern names =

@@ -15,7 +15,7 @@ struct call_node {
 	int64_t self, cum;
 };
 
-/* A call. PROFILE_NONE as caller: there is none; as callee: the function itself is innermost. */
+/* A call. The caller is PROFILE_NONE for an outermost function, the callee for an innermost one. */
 struct call_edge {
 	uint32_t caller, callee; /* nodes, or PROFILE_NONE */
 	int64_t weight;

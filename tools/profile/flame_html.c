@@ -9,13 +9,13 @@
 
 /* A frame of the tree with the file of a node's line. */
 struct page_frame {
-	uint32_t frame; /* PROFILE_NONE: of no function */
+	uint32_t frame; /* PROFILE_NONE for the root and pruned nodes */
 	uint32_t file;
 };
 
 static const struct page_frame no_frame = {PROFILE_NONE, 0};
 
-/* Strings and frames as the page numbers them: in order of use. */
+/* Numbers strings and frames as the page does, in order of use. */
 struct page_writer {
 	const struct flame_tree *t;
 	struct intern strings; /* keys are ids of the profile's strings */
@@ -76,7 +76,7 @@ static void put_html(struct buf *out, const char *s)
 static void put_node(struct page_writer *w, size_t depth, struct page_frame frame, int64_t weight,
 		     uint32_t line)
 {
-	/* Frame 0 of the page is that of pruned nodes. */
+	/* Frame 0 of the page stands for the root and pruned nodes. */
 	uint32_t id = frame.frame == PROFILE_NONE
 			      ? 0
 			      : intern_add(&w->frames, &frame, sizeof(frame), NULL) + 1;
@@ -87,7 +87,7 @@ static void put_node(struct page_writer *w, size_t depth, struct page_frame fram
 	json_number(&w->lines, line);
 }
 
-/* Puts the children of one caller that are too small to be shown as one node. */
+/* Puts one node for all children of a caller that weigh too little to be shown. */
 static void put_light_nodes(struct page_writer *w, size_t depth, uint32_t first)
 {
 	const struct flame_tree *t = w->t;
@@ -99,7 +99,8 @@ static void put_light_nodes(struct page_writer *w, size_t depth, uint32_t first)
 		put_node(w, depth, no_frame, rest, 0);
 }
 
-/* Preorder. Siblings fall in weight: from the first too light one on, all are. */
+/* Puts the nodes in preorder. Siblings are sorted by falling weight, so those behind the first one
+ * that is too light are too light as well. */
 static void put_page_nodes(struct page_writer *w)
 {
 	const struct flame_node *nodes = w->t->nodes;

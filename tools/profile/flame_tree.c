@@ -24,8 +24,8 @@ static uint32_t add_tree_node(struct flame_tree *t, uint32_t parent, uint32_t fr
 	return (uint32_t)t->node_count++;
 }
 
-/* The majority vote of Boyer and Moore: a line with more than half of the weight wins, in one pass
- * and without a table per node. */
+/* Takes the majority vote of Boyer and Moore: a line with more than half of the weight wins, in one
+ * pass and without a table per node. */
 static void vote_line(struct flame_node *node, uint32_t file, uint32_t line, int64_t weight)
 {
 	if (line == node->line && file == node->file) {
@@ -39,7 +39,7 @@ static void vote_line(struct flame_node *node, uint32_t file, uint32_t line, int
 	}
 }
 
-/* Goes from *at to its child for this frame; false when the tree is full. */
+/* Moves *at to its child for this frame. Returns false when the tree is full. */
 static bool descend_to(struct flame_tree *t, uint32_t *at, const struct flame_frame *frame,
 		       uint32_t file, uint32_t line, int64_t weight)
 {
@@ -58,7 +58,7 @@ static bool descend_to(struct flame_tree *t, uint32_t *at, const struct flame_fr
 	return true;
 }
 
-/* The frame of a location without a line: its module, or an empty one. */
+/* Returns the frame of a location without lines, which has the name of its module or none. */
 static struct flame_frame frame_without_line(const struct flame_tree *t, uint32_t module)
 {
 	uint32_t kind = FLAME_UNNAMED;

@@ -53,7 +53,7 @@ static bool ask_module(const struct frame_match *m, const struct profile *p, uin
 	return matches_string(m->any.set ? &m->any : &m->module, p, p->modules[module].path);
 }
 
-/* The slot for an answer; NULL when there is no memory for it. */
+/* Returns the slot of an answer, or NULL when there is no memory for it. */
 static uint8_t *answer_slot(uint8_t **list, size_t *cap, uint32_t id)
 {
 	size_t before = *cap;

@@ -20,7 +20,7 @@ struct view_frame {
 
 struct frame_match {
 	struct text_match function, file, module; /* all that are set must match */
-	struct text_match any;                    /* one of the three, or the line, must match */
+	struct text_match any;                    /* one of the three must match */
 	uint8_t *by_function, *by_module;         /* 0: not asked yet, 1: no, 2: yes */
 	size_t functions_cap, modules_cap;
 };
@@ -28,7 +28,7 @@ struct frame_match {
 void frame_match_done(struct frame_match *m);
 bool frame_match_is_set(const struct frame_match *m);
 
-/* Forgets the answers for another profile. */
+/* Forgets the answers, so that another profile can be next. */
 void frame_match_reset(struct frame_match *m);
 
 /* Returns whether a frame matches. The profile may have got more functions since the last call. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The second half of profile_filter.h. A stack is unfolded to frames (each line of each location),
- * edited, and folded again: lines of one location stay together. Frames refer to functions and
- * modules of the new profile from the start, so that what rules rename can be matched by the next.
+ * Implements the editing half of profile_filter.h. A stack is unfolded into frames (one for each
+ * line of each location), edited, and folded again: lines of one location stay together. Frames
+ * refer to functions and modules of the new profile from the start, so that a rule matches the
+ * names that earlier rules gave.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,10 +13,10 @@
 #include "limits.h"
 #include "profile_edit.h"
 
-/* Gathers the frames of one stack, inlined calls included, each called by the next. */
+/* Bounds the frames of one stack, including inlined calls. */
 #define LIMIT_PROFILE_FRAMES LIMIT(131072)
 
-/* Marks a dropped stack in the memo; PROFILE_NONE: not edited yet. */
+/* Marks a dropped stack in the memo, where PROFILE_NONE marks one that is not edited yet. */
 #define DROPPED (PROFILE_NONE - 1)
 
 static void edit_done(struct profile_edit *e)
@@ -60,7 +61,7 @@ static uint32_t edit_module(struct profile_edit *e, uint32_t id)
 	return id == PROFILE_NONE ? PROFILE_NONE : e->modules[id];
 }
 
-/* Returns the name in the style asked for; only functions with a linker name have a choice. */
+/* Returns the name in the requested style. Only functions with a linker name have a choice. */
 static uint32_t edit_name(struct profile_edit *e, const struct profile_function *f)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
@@ -269,7 +270,7 @@ static void edit_stack(struct profile_edit *e, uint32_t stack)
 
 /* --- labels ---------------------------------------------------------------------------------- */
 
-/* The value as people write it. */
+/* Returns the label's value as text. */
 static struct profile_text label_text(const struct profile *p, const struct profile_label *l,
 				      char number[static 32])
 {
@@ -306,7 +307,7 @@ static bool labels_pass(const struct profile_edit *e, const struct profile_label
 	return true;
 }
 
-/* The sample's labels, then the tags of its stack. */
+/* Gathers the sample's labels, then the tags of its stack. Returns their number. */
 static size_t gather_sample_labels(struct profile_edit *e, struct profile_sample s,
 				   struct profile_label labels[static 2 * LIMIT_PROFILE_LABELS])
 {
@@ -328,7 +329,7 @@ static size_t gather_sample_labels(struct profile_edit *e, struct profile_sample
 	return count;
 }
 
-/* Makes a stack of one frame with the value of a label. */
+/* Makes a stack of one frame, which has the value of the label to group by as its name. */
 static uint32_t label_stack(struct profile_edit *e, const struct profile_label *labels,
 			    size_t count)
 {

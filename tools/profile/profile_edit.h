@@ -13,8 +13,8 @@ struct profile_edit {
 	struct profile_filter *f;
 	const struct profile *from;
 	struct profile *into;
-	uint32_t *strings, *modules, *functions; /* row of into by row of from */
-	uint32_t *stacks, *stack_tags;           /* stack and label set of into, by stack of from */
+	uint32_t *strings, *modules, *functions; /* rows of `into`, by row of `from` */
+	uint32_t *stacks, *stack_tags; /* stacks and label sets of `into`, by stack of `from` */
 	struct view_frame *frames;
 	size_t count, cap;
 	struct profile_label tags[LIMIT_PROFILE_LABELS];

@@ -59,11 +59,11 @@ static void name_frame(struct profile_edit *e, struct view_frame *frame, const v
 	frame->function = profile_add_function(e->into, &f);
 }
 
-/* A name that rules make longer than any demangled one stays as it was. */
+/* Bounds the names that rules make. A name that would become longer stays as it was. */
 #define NAME_MAX_LEN (LIMIT_DEMANGLE_OUT + 1024)
 
-/* The memo slot for what a rule makes of a frame's function; NULL when there is no memory for it.
- */
+/* Returns the slot that remembers what a rule makes of a frame's function, or NULL if the frame has
+ * none or there is no memory. */
 static uint32_t *renamed_slot(struct schema_rule *r, const struct view_frame *frame)
 {
 	size_t before = r->renamed_cap;
@@ -107,7 +107,7 @@ static void rename_frame(struct profile_edit *e, struct schema_rule *r, struct v
 		*kept = frame->function + 1;
 }
 
-/* The outermost of a run of frames stays. */
+/* Replaces each run of matching frames by its outermost one. */
 static void collapse_frames(struct profile_edit *e, struct schema_rule *r)
 {
 	size_t kept = 0;
@@ -140,7 +140,7 @@ static void drop_frames(struct profile_edit *e, struct schema_rule *r)
 			.location = PROFILE_NONE, .function = PROFILE_NONE, .module = PROFILE_NONE};
 
 		name_frame(e, &f, text, sizeof(text) - 1);
-		e->frames[e->count++] = f; /* there were some: it has room */
+		e->frames[e->count++] = f; /* some frames were there, so the list has room */
 	}
 }
 

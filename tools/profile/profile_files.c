@@ -10,20 +10,20 @@
 #include "log.h"
 #include "profile_file.h"
 
-/* Below it, a thread costs about as much as it saves. */
+/* Bytes of files below which a thread costs about as much as it saves. */
 #define PART_LEN MIB
 
 struct shared {
 	char *const *paths;
 	size_t count, done; /* files */
-	size_t failed;      /* the first part that did; those behind it need not go on */
+	size_t failed;      /* the first failed part; those behind it need not go on */
 	struct profile_filter *filter;
 };
 
 struct part {
 	struct shared *shared;
 	size_t index;
-	size_t begin, end; /* of paths */
+	size_t begin, end; /* range of paths */
 	struct profile *into, own;
 	pthread_t thread;
 	int rc;
@@ -90,7 +90,7 @@ static uint64_t len_of(const char *path)
 	return stat(path, &st) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
 }
 
-/* Cuts files from `begin` on into parts of about equal length; their number. */
+/* Cuts files from `begin` on into parts of about equal length. Returns their number. */
 static size_t cut_parts(struct shared *s, size_t begin, struct part parts[PROFILE_FILES_THREADS])
 {
 	uint64_t all = 0, before = 0;
@@ -153,7 +153,7 @@ int profile_files_add(char *const *paths, size_t count, struct profile_filter *f
 
 	if (count == 1)
 		file_view_watch(warn_moved);
-	/* The first file says what is counted. */
+	/* The first file decides what is counted. */
 	while (!rc && s.done < count && !ret->value_count)
 		rc = add_one(paths[s.done++], filter, ret, err);
 	if (!rc && s.done < count)
@@ -171,13 +171,12 @@ struct good {
 	struct profile_filter *filter;
 	struct profile *into;
 	struct profile_left_out left_out;
-	size_t taken, different; /* files; those that count something else than `into` */
+	size_t taken, different; /* files added; files that count something else */
 	size_t first_different;
 	uint64_t unfolded; /* frames of files that unfold to many */
 };
 
-/* Returns whether an error is one of the file that was being read, and not of this machine or
- * program. */
+/* Returns whether an error is due to the file that was read, and not to this machine or program. */
 static bool is_error_of_file(int code)
 {
 	return code == ERR_DATA || code == ERR_UNSUPPORTED || code == ERR_LIMIT ||
@@ -222,7 +221,8 @@ static int add_good_file(struct good *g, size_t i, struct err *err)
 	return rc;
 }
 
-/* Adds all good files that count the same as file `first`. */
+/* Adds all good files that count the same as file `first`. Returns 0, 1 if more files count
+ * something else, or a negative error. */
 static int add_good_files(struct good *g, size_t first, struct err *err)
 {
 	const size_t timeless = g->filter->timeless;
@@ -242,7 +242,7 @@ static int add_good_files(struct good *g, size_t first, struct err *err)
 	log_progress_end();
 	if (rc || g->different <= g->taken)
 		return rc;
-	/* A file that counts something else does not decide for all because it comes first. */
+	/* A file that differs from most does not decide for all because it comes first. */
 	g->filter->timeless = timeless;
 	return 1;
 }

@@ -5,13 +5,13 @@
  * Adds the profiles of files to one, in the order given, with as many threads as there are
  * processors, at most PROFILE_FILES_THREADS. Each thread reads a run of files into a profile of its
  * own, and these are joined in order. So the result is the same, row by row, for any number of
- * threads. Memory is bounded by what is distinct, times the threads.
+ * threads. Memory is bounded by the distinct data times the threads.
  */
 #include "profile_filter.h"
 
 #define PROFILE_FILES_THREADS 4
 
-/* Adds the files. Errors are those of profile_file_add(), of the first file that has one. */
+/* Adds the files. Returns the error of profile_file_add() for the first file that fails. */
 int profile_files_add(char *const *paths, size_t count, struct profile_filter *filter,
 		      struct profile *ret, struct err *err) _must_check_;
 

@@ -39,7 +39,7 @@ enum name_style {
 /* The files of directories that were left out, and why the first of them were. */
 #define PROFILE_LEFT_OUT_TOLD 8
 struct profile_left_out {
-	size_t count, of; /* of so many files in all */
+	size_t count, of; /* files left out, and files in all */
 	struct err why[PROFILE_LEFT_OUT_TOLD];
 };
 
@@ -47,8 +47,8 @@ struct profile_filter {
 	const char *thread; /* thread's name; NULL: any */
 	const char *module; /* part of the path of a module in the stack; NULL: any */
 	int64_t pid;        /* -1: any */
-	/* For profile_input_read(): the profile to subtract, or NULL, and the total of each of its
-	 * values, by row of the result. */
+	/* For profile_input_read(): the profile to subtract, or NULL, and the totals of its values,
+	 * in order of the result's value types. */
 	const char *diff_base;
 	int64_t diff_totals[LIMIT_PROFILE_VALUES];
 	int64_t since_ns, until_ns; /* leave out files of other times; 0: any time */
@@ -80,8 +80,8 @@ bool profile_filter_edits(const struct profile_filter *f);
 /* A profile_keep_fn that chooses by thread, module and pid. ctx is the filter. */
 bool profile_filter_keep(void *ctx, const struct profile *p, uint32_t sample);
 
-/* Returns whether files of this time are wanted: Unix start and length. Counts those that say no
- * time. Safe from any thread. ctx is the filter. */
+/* Returns whether a file of this Unix start and duration is wanted. Counts files that say no time.
+ * Safe from any thread. ctx is the filter. */
 bool profile_filter_in_time(void *ctx, int64_t time_ns, int64_t duration_ns);
 
 /* Returns whether the filter keeps all samples of a file whose time is wanted. */

@@ -15,7 +15,7 @@
 #include "spool_input.h"
 #include "stack_end.h"
 
-/* Names of files in one directory: a million of what a sink keeps. */
+/* Bytes of the file names of one directory: enough for a million files of a sink. */
 #define NAMES_LEN (256 * MIB)
 
 static bool file_name_ends_with(const char *s, const char *end)
@@ -135,7 +135,7 @@ static int read_paths(char *const *paths, size_t count, struct profile_filter *f
 	return 0;
 }
 
-/* Names everything without a name at once, because then each table is made once. */
+/* Names all unnamed locations at once, so that each table is made once. */
 static int name_all(struct profile *raw, struct profile_filter *filter, struct profile *ret,
 		    struct err *err)
 {
@@ -184,7 +184,8 @@ static int64_t negated_value(int64_t v)
 	return v == INT64_MIN ? INT64_MAX : -v;
 }
 
-/* Negates every value; the old ones are added up to totals, by row of `like`. */
+/* Negates every value, and adds the old ones to totals, which has an entry for each value type of
+ * `like`. */
 static void negate_profile(struct profile *p, const struct profile *like, int64_t *totals)
 {
 	for (uint32_t k = 0; k < p->value_count; k++) {

@@ -2,7 +2,7 @@
 #ifndef RAWSTACK_PROFILE_INPUT_H
 #define RAWSTACK_PROFILE_INPUT_H
 /*
- * Reads what commands are given: profiles, directories of profiles (a shipper's --out) and spools
+ * Reads the input of commands: profiles, directories of profiles (a shipper's --out) and spools
  * of samplers, filtered and merged to one profile. Files of a directory are those named *.pb.gz,
  * *.pb and *.pprof, in order of their names; a name that begins with a dot is an unfinished file. A
  * path may be - or a pipe (piped_input.h).

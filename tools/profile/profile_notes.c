@@ -6,11 +6,11 @@
 
 #include "buf.h"
 
-/* The beginning of a note that names a host. Notes of hosts differ in the name; other notes of one
- * kind differ in numbers. */
+/* Begins a note that names a host. Such notes differ in the name, while notes of other kinds differ
+ * in numbers. */
 static const char host[] = "host ";
 
-/* The note without its numbers. */
+/* Appends the kind of a note: its text with 0 for each number, or `host` if it names one. */
 static void append_kind(struct buf *kind, struct profile_text t)
 {
 	bool in_number = false;

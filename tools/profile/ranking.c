@@ -6,7 +6,7 @@
 
 /* The key of a row, compared as bytes. */
 struct row_key {
-	uint32_t function; /* of the set */
+	uint32_t function; /* id in the function set */
 	uint32_t inlined, kernel;
 };
 
@@ -111,7 +111,7 @@ static bool leaf_is_unnamed(const struct maker *m, const struct profile_location
 	return profile_is_placeholder(profile_text(m->p, f.name));
 }
 
-/* Frames that foreign files leave without lines have no row of their own: they show as modules. */
+/* Frames without lines, which foreign files have, get no row: they are shown as modules. */
 static bool count_ranked_sample(struct maker *m, struct ranking *r, uint32_t sample, int64_t weight)
 {
 	const uint32_t *locations;
@@ -187,7 +187,7 @@ static bool list_modules(struct maker *m, struct ranking *r)
 	return true;
 }
 
-/* Gives each row the line of most weight; of equal ones the lowest. */
+/* Gives each row its line of most weight, and among equal ones the lowest. */
 static bool choose_lines(struct maker *m)
 {
 	_cleanup_(freep) int64_t *best = calloc(m->row_keys.count + 1, sizeof(*best));

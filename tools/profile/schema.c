@@ -10,12 +10,12 @@
 #include "number.h"
 #include "schema_assets.h"
 
-/* A schema of a file format, one field a line: ours have 10 KB. */
+/* A schema has one rule per line; the shipped ones have 2 KB. */
 #define LIMIT_SCHEMA_LEN (4 * MIB)
 
 #define WORDS_MAX 64
 
-/* A line as words; a quoted one keeps its blanks. */
+/* The words of a line. A quoted word keeps its blanks. */
 struct words {
 	char *list[WORDS_MAX];
 	bool quoted[WORDS_MAX];
@@ -65,7 +65,7 @@ static int split_words(struct words *w, const char *p, size_t len, struct err *e
 	return 0;
 }
 
-/* Takes the next word when it is this one. */
+/* Takes the next word if it is `word` and is not quoted. */
 static bool next_is(struct words *w, const char *word)
 {
 	if (w->at == w->count || w->quoted[w->at] || strcmp(w->list[w->at], word) != 0)
@@ -94,7 +94,7 @@ static int parse_pattern(struct words *w, struct text_match *m, const char *what
 	return text_match_compile(m, what, pattern, &why) ? wrong_word(w, why.message, err) : 0;
 }
 
-/* function|file|module ~ "REGEX" [and ...] */
+/* Parses function|file|module ~ "REGEX" [and ...] */
 static int parse_match(struct words *w, struct frame_match *m, struct err *err)
 {
 	do {
@@ -120,7 +120,7 @@ static int take_schema_text(struct words *w, char **ret, const char *what, struc
 	return *ret ? 0 : err_no_memory(err);
 }
 
-/* KEY=VALUE [priority N] */
+/* Parses KEY=VALUE [priority N]. */
 static int parse_tag(struct words *w, struct schema_rule *r, struct err *err)
 {
 	char *equal;

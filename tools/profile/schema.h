@@ -28,7 +28,7 @@ struct schema_rule {
 	enum schema_action action;
 	enum schema_where where;
 	struct frame_match match, not_under; /* no caller of the frame may match not_under */
-	int64_t priority;  /* of tags of one key the highest counts, then the first */
+	int64_t priority;  /* among tags of one key the highest wins, then the first */
 	char *key, *text;  /* label and value; mark, or new name */
 	uint32_t *renamed; /* by function: its new name plus 1; 0: not asked yet */
 	size_t renamed_cap;
@@ -42,7 +42,7 @@ struct schema {
 /* The most rules of one schema. */
 #define SCHEMA_RULES_MAX 4096
 
-/* Forgets the answers for another profile. */
+/* Forgets the answers, so that another profile can be next. */
 void schema_reset(struct schema *s);
 
 /* Appends the rules of a text; `name` is for messages. Returns ERR_USAGE with the number of the

@@ -7,7 +7,7 @@
 #include "log.h"
 #include "spool_profile.h"
 
-/* Samples read in one turn: bounds memory, whatever the spool holds. */
+/* Samples of one batch, which bounds memory whatever the spool holds. */
 #define BATCH_SAMPLES 50000
 
 bool spool_input_is_segment(const char *name)

@@ -118,7 +118,7 @@ static void describe_asked(const struct binary_select *n, const Rawstack__V1__Mi
 	text_shell_word(out, path.data, path.len);
 }
 
-/* Fails, and names who asked for a binary of that name last. */
+/* Fails, with a message about the last request for a binary of that name. */
 static int fail_unknown(struct rpc_client *c, const struct binary_select *n, struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
@@ -152,7 +152,8 @@ static int fail_unknown(struct rpc_client *c, const struct binary_select *n, str
 		       n->label_count ? " with these labels" : "", buf_cstr(&why));
 }
 
-/* Looks for a failed build when no candidate has a table: 1 and a line about it, or 0. */
+/* Looks for a failed build when no candidate has a table. Returns 1 with a message in err, 0 if
+ * there is none, or a negative error. */
 static int find_failed_build(struct rpc_client *c, const struct binary_select *n,
 			     struct labels *labels, struct err *err)
 {
@@ -184,7 +185,7 @@ static int find_failed_build(struct rpc_client *c, const struct binary_select *n
 	return 1;
 }
 
-/* The service knows which have a table, and which is newer. */
+/* The service chooses, because it knows which binaries have a table and which of them is newer. */
 int binary_select_find(struct rpc_client *c, const struct binary_select *n, struct build_id *ret,
 		       struct err *err)
 {

@@ -11,16 +11,16 @@
 #include "limits.h"
 #include "log.h"
 
-/* Names of one kernel's modules: some 5,000 in 700 KB with a distribution's. */
+/* The modules.dep of a distribution's kernel lists some 5,000 modules in 700 KB. */
 #define LIMIT_MODULES_DEP_LEN (UINT64_C(16) * MIB)
 
 enum {
 	NAME_MAX_LEN = 64, /* MODULE_NAME_LEN of the kernel is 56 */
-	SHOWN_LEN = 400,   /* of names in a warning */
+	SHOWN_LEN = 400,   /* bytes of names in a warning */
 };
 
-/* A line of modules.dep begins with the path of a file; the module has its name up to the first
- * dot, and the kernel has _ for -. */
+/* Returns whether a path of modules.dep is the file of a module, whose name is the base name up to
+ * the first dot, with _ for -. */
 static bool is_file_of(const char *path, const char *end, const char *name)
 {
 	const char *slash = memrchr(path, '/', (size_t)(end - path));
@@ -33,7 +33,8 @@ static bool is_file_of(const char *path, const char *end, const char *name)
 	return p < end && *p == '.' && !*name;
 }
 
-/* Finds the file of a module: 1 and its path, or 0 if there is none. dep ends with a NUL. */
+/* Finds the file of a module in dep, which ends with a NUL. Returns 1 and its path, or 0 if there
+ * is none. */
 static int find_module_file(const char *lib, const char *dep, const char *name,
 			    char ret[static LIMIT_PATH_LEN])
 {
@@ -43,7 +44,7 @@ static int find_module_file(const char *lib, const char *dep, const char *name,
 		next = line + strcspn(line, "\n");
 		colon = memchr(line, ':', (size_t)(next - line));
 		if (colon && is_file_of(line, colon, name)) {
-			/* The path is absolute where somebody keeps modules elsewhere. */
+			/* The path is absolute if the module lies outside lib. */
 			int len = snprintf(ret, LIMIT_PATH_LEN, "%s%s%.*s", *line == '/' ? "" : lib,
 					   *line == '/' ? "" : "/", (int)(colon - line), line);
 

@@ -35,11 +35,11 @@ static bool has_push_companion(const struct push_companions *p, enum image_kind 
 	return false;
 }
 
-/* Takes the other half of a file, when it has the same build id and is of one of the two kinds. */
+/* Takes path as the other half of a file if it has the same build id and is of kind a or b. */
 static bool try_half(struct push_companions *p, const char *path, const struct build_id *id,
 		     enum image_kind a, enum image_kind b, struct image_links *ret)
 {
-	/* O_NONBLOCK: a named pipe would wait. */
+	/* O_NONBLOCK keeps open() from waiting for the writer of a named pipe. */
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct build_id got;
 	struct stat st;
@@ -52,13 +52,14 @@ static bool try_half(struct push_companions *p, const char *path, const struct b
 	return true;
 }
 
-/* Joins a path; false when it is too long. */
+/* Joins the parts of a path. Returns false if it is too long. */
 static bool join_path(char path[static LIMIT_PATH_LEN], const char *a, const char *b, const char *c)
 {
 	return snprintf(path, LIMIT_PATH_LEN, "%s%s%s", a, b, c) < (int)LIMIT_PATH_LEN;
 }
 
-/* .build-id/ab/cdef, as debug packages install links. */
+/* Makes the path .build-id/ab/cdef, at which debug packages install links. Returns false if it is
+ * too long. */
 static bool build_id_path(char path[static LIMIT_PATH_LEN], const struct build_id *id,
 			  const char *suffix)
 {
@@ -77,7 +78,7 @@ static void find_others(struct push_companions *p, const char *path,
 	uint32_t len = (uint32_t)(strlen(links->alt_name) + 1 + links->alt_id.len);
 
 	if (links->alt_name[0]) {
-		/* The request is encoded as table_build() does: [u32 length][name, NUL][id]. */
+		/* This is how table_build() reports missing files: [u32 length][name, NUL][id]. */
 		buf_append(&wanted, &len, sizeof(len));
 		buf_append(&wanted, links->alt_name, strlen(links->alt_name) + 1);
 		buf_append(&wanted, links->alt_id.bytes, links->alt_id.len);
@@ -88,7 +89,7 @@ static void find_others(struct push_companions *p, const char *path,
 		bool alt = c.list[i].kind == TABLE_COMPANION_ALT;
 		char package[LIMIT_PATH_LEN];
 
-		/* A program and its debug file may both refer to it. */
+		/* A program and its debug file may both refer to the same file. */
 		if (alt && has_push_companion(p, IMAGE_ALT, &links->alt_id))
 			continue;
 		if (alt)
@@ -118,7 +119,8 @@ static void find_debug(struct push_companions *p, const char *dir, const struct 
 		find_others(p, path, &half, id);
 }
 
-/* DIR/x.debug, DIR/.debug/x.debug and /usr/lib/debug/DIR/x.debug are all of DIR/x. */
+/* Finds the program of a debug file: DIR/x.debug, DIR/.debug/x.debug and /usr/lib/debug/DIR/x.debug
+ * all belong to DIR/x. */
 static void find_debug_files(struct push_companions *p, const char *dir, const char *name,
 			     const struct build_id *id)
 {

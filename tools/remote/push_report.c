@@ -123,12 +123,12 @@ int push_report_print(const struct push_line *line, bool json, struct err *err)
 	if (out.failed)
 		return err_no_memory(err);
 	stdout_put(&out);
-	fflush(stdout); /* now; main() asks whether all of it was written */
+	fflush(stdout); /* shows the line now; main() checks that it was written */
 	return 0;
 }
 
-/* Returns whether code is described in .dwo files, which are not sent: only a table that the client
- * builds can have them. */
+/* Returns whether the table lacks code that .dwo files describe. They are not sent, so only a table
+ * that the client builds can include them. */
 static bool lacks_split_units(const struct push_line *line)
 {
 	return !line->report->client_built &&
@@ -169,7 +169,8 @@ int push_report_outcome(const struct push_line *line, struct err *err)
 	for (size_t i = 0; i < r->n_missing; i++) {
 		const Rawstack__V1__Companion *m = r->missing[i];
 
-		/* A debug file without its program answers link-time addresses. */
+		/* A missing program is no failure: its debug file alone answers link-time
+		 * addresses. */
 		if (m->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_ALT ||
 		    m->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DWP)
 			return err_set(err, ERR_DATA,

@@ -24,12 +24,12 @@ enum {
 struct push {
 	const struct push_options *options;
 	const struct push_files *files;
-	pthread_mutex_t lock; /* of all below, and of printing */
+	pthread_mutex_t lock; /* guards all below, and printing */
 	size_t next, done;
 	uint64_t shown_ns;
-	struct err failure; /* the last one, not printed yet */
-	bool away;          /* the service: nothing more is begun */
-	bool found;         /* a binary, whatever became of it */
+	struct err failure; /* the last failure, not printed yet */
+	bool away;          /* the service is away: no further file is begun */
+	bool found;         /* a binary was found, whatever became of it */
 };
 
 /* A thread that sends, with a gRPC client of its own, because a client belongs to one thread. */
@@ -42,7 +42,7 @@ struct sender {
 	uint64_t size;
 };
 
-/* Keeps the last failure for main() to print; prints the one before it. */
+/* Keeps a failure for main() to print, and prints the one before it. */
 static void note_error(struct push *p, const struct err *now)
 {
 	if (p->failure.code)
@@ -69,7 +69,7 @@ static void show_push_progress(void *ctx, uint64_t done)
 	size_t count;
 
 	pthread_mutex_lock(&p->lock);
-	/* The kernel's symbols are no file, and count on top of the listed ones. */
+	/* The kernel's symbols are no listed file, and count in addition. */
 	count = p->files->count > p->done ? p->files->count : p->done + 1;
 	if (now - p->shown_ns >= PROGRESS_MS * UINT64_C(1000000)) {
 		p->shown_ns = now;
@@ -84,7 +84,8 @@ static void show_push_progress(void *ctx, uint64_t done)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* A file that was only partly understood is a failure, though its table is there. */
+/* Prints the line of a file. One that was only partly understood is a failure, though its table is
+ * there. */
 static void print_push_line(struct sender *s, const struct push_line *line)
 {
 	struct push *p = s->push;
@@ -185,7 +186,7 @@ static enum turn turn_of(const struct push_companion *p)
 	return companion_comes_first(p) ? TURN_FIRST : comes_last(p) ? TURN_LAST : TURN_BEFORE;
 }
 
-/* name is that of the program, whichever of its files is sent. */
+/* Sends the companions of one turn. `name` is the program's, whichever of its files is sent. */
 static int send_companions(struct sender *s, const struct subject *f,
 			   const struct push_companions *p, const char *name, enum turn turn,
 			   struct err *err)
@@ -204,7 +205,7 @@ static int send_companions(struct sender *s, const struct subject *f,
 		if (turn_of(companion) != turn)
 			continue;
 		rc = upload_file(s, &u, &line, err);
-		/* A service that cannot read it still has use for the file itself. */
+		/* A service that cannot read a companion still has use for the file itself. */
 		if (rc == ERR_UNAVAILABLE)
 			return rc;
 		if (rc == ERR_UNSUPPORTED)
@@ -215,7 +216,7 @@ static int send_companions(struct sender *s, const struct subject *f,
 	return 0;
 }
 
-/* Builds the table here, with every companion that can be found. */
+/* Builds the table on this machine, with every companion that can be found. */
 static int build_push_table(const struct subject *f, const struct push_companions *p, int out,
 			    struct err *err)
 {
@@ -252,7 +253,7 @@ static int build_push_table(const struct subject *f, const struct push_companion
 	return table_build(&req, &report, err);
 }
 
-/* A program's files come in any order, and all of them give its name. */
+/* Returns the name to store: that of the program, whichever of its files was given. */
 static const char *name_of_push(const struct push_options *o, const struct subject *f,
 				const struct push_companions *p)
 {
@@ -316,7 +317,8 @@ static bool is_as_loaded(const struct push_file *file, const struct build_id *id
 	return false;
 }
 
-/* Reads id and kind of an open file. 1: a binary; 0: nothing to send; negative. */
+/* Reads the id and kind of an open file. Returns 1 if it is a binary to send, 0 if there is nothing
+ * to send, or a negative error. */
 static int identify_subject(const struct push_file *file, struct subject *f, struct err *err)
 {
 	int rc = image_identify(f->fd, &f->id, err);
@@ -326,11 +328,12 @@ static int identify_subject(const struct push_file *file, struct subject *f, str
 	if (!is_as_loaded(file, &f->id))
 		return 0;
 	f->has_links = !image_links_read(f->fd, &f->links, NULL);
-	/* Objects on their way to the linker have no id that anybody will ask for. */
+	/* Object files for the linker have no id that anybody will ask for. */
 	return !file->found || f->id.kind == BUILD_ID_GNU;
 }
 
-/* Opens a file: 1 if it is a binary, 0 if it is none and was not named as one, or negative. */
+/* Opens a file. Returns 1 if it is a binary to send, 0 if there is nothing to send, or a negative
+ * error. */
 static int open_subject(const struct push_file *file, struct subject *f, struct err *err)
 {
 	struct stat st;
@@ -340,7 +343,7 @@ static int open_subject(const struct push_file *file, struct subject *f, struct 
 		TRY(module_file_expand(file->path, &f->fd, err));
 		return identify_subject(file, f, err);
 	}
-	/* O_NONBLOCK: a named pipe would wait. */
+	/* O_NONBLOCK keeps open() from waiting for the writer of a named pipe. */
 	f->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (f->fd < 0 || fstat(f->fd, &st))
 		return err_sys(err, errno, "%s", file->path);
@@ -409,7 +412,7 @@ static int start_senders(struct push *p, struct sender *senders, size_t count, s
 	for (size_t i = 0; i < count && !rc; i++) {
 		senders[i].push = p;
 		rc = remote_open(&senders[i].client, &p->options->service, err);
-		/* The first is this thread. */
+		/* The first sender is this thread. */
 		if (rc || i == 0)
 			continue;
 		if (pthread_create(&senders[i].thread, NULL, run_sender, &senders[i]))

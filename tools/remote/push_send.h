@@ -31,7 +31,7 @@ struct push_kallsyms {
 /*
  * Sends all files, and the kernel's symbols unless they are NULL. It fails if a file could not be
  * sent or was not wholly understood; *err is one of the failures, and the others have been printed.
- * A service that stays away ends it.
+ * Sending ends if the service stays away.
  */
 int push_send(const struct push_options *o, const struct push_files *files,
 	      const struct push_kallsyms *kernel, struct err *err) _must_check_;

@@ -7,7 +7,7 @@
 #include "options.h"
 #include "stdout_end.h"
 
-/* Pages, not rows: a service that never ends its list must not keep us for ever. */
+/* Bounds the pages of a list, so that a service that never ends it does not keep us for ever. */
 #define PAGES_MAX 10000
 
 static int read_pages(const struct remote_list *l, struct rpc_client *c, bool json,
@@ -18,7 +18,7 @@ static int read_pages(const struct remote_list *l, struct rpc_client *c, bool js
 	struct remote_page page = {0};
 
 	for (int pages = 0; pages < PAGES_MAX; pages++) {
-		/* The token is borrowed from the reply before. */
+		/* The token points into the reply before, which is freed after this turn. */
 		_cleanup_(remote_free_reply) ProtobufCMessage *last _unused_ = TAKE_PTR(reply);
 
 		TRY(l->call(c, page.next_token, &reply, err));

@@ -65,8 +65,8 @@ static uint32_t binary_of(struct remote_names *n, struct profile_text hex)
 	return row;
 }
 
-/* An address in "[kernel:<module>]" is in .text, one in "[kernel:<module>.<section>]" in that
- * section. */
+/* Returns the section of a kernel module's path: .text for "[kernel:<module>]", or the one that
+ * "[kernel:<module>.<section>]" names. */
 static uint32_t section_of_path(struct remote_names *n, struct profile_text path)
 {
 	const char *dot = memchr(path.p, '.', path.len);
@@ -76,7 +76,7 @@ static uint32_t section_of_path(struct remote_names *n, struct profile_text path
 	return profile_string(&n->found, dot, (size_t)(path.p + path.len - 1 - dot));
 }
 
-/* Turns a location into the service's terms; false when it has none. */
+/* Turns a location into the service's terms. Returns false if it has a name or no such terms. */
 static bool place_of_location(struct remote_names *n, const struct profile *p,
 			      const struct profile_location *l, struct place *ret)
 {
@@ -109,18 +109,18 @@ static bool place_of_location(struct remote_names *n, const struct profile *p,
 	return !n->found.failed;
 }
 
-/* A location that is asked for: its place, and the binary that it lies in. */
+/* The place of a location that is asked for, and the binary that it lies in. */
 struct asked_place {
 	uint32_t place; /* PROFILE_NONE: it is not asked for */
 	uint32_t binary;
 };
 
-/* Counts each sample once for each binary that it has such places in, at the innermost of them: the
- * weights of a binary's places add up to its samples. */
+/* Counts each sample once for each binary in which it has such places, at the innermost of them, so
+ * that the weights of a binary's places add up to its samples. */
 static int weigh_places(struct remote_names *n, const struct profile *p,
 			const struct asked_place *of, struct err *err)
 {
-	/* Number of the last sample that was counted for a binary, plus 1. */
+	/* For each binary, the number of the last sample that was counted, plus 1. */
 	_cleanup_(freep) size_t *counted = calloc(n->binary_ids.count + 1, sizeof(*counted));
 	uint32_t row = profile_value_index(p, "samples");
 
@@ -144,7 +144,7 @@ static int weigh_places(struct remote_names *n, const struct profile *p,
 	return 0;
 }
 
-/* Notes the segments, for a table that was made from a debug file alone. */
+/* Notes the segments of a binary, which a table made from its debug file alone lacks. */
 static void note_segments(struct binary *b, const struct profile *p, uint32_t module)
 {
 	const struct file_segment *rows;
@@ -159,7 +159,7 @@ static void note_segments(struct binary *b, const struct profile *p, uint32_t mo
 	b->segments.count = (uint32_t)count;
 }
 
-/* Notes places that were not asked for yet. */
+/* Notes and weighs the places that were not asked for yet. */
 static int gather_places(struct remote_names *n, const struct profile *p, struct err *err)
 {
 	_cleanup_(freep) struct asked_place *of = calloc(p->locations.count + 1, sizeof(*of));

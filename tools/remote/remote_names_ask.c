@@ -82,7 +82,7 @@ static bool add_asked_module(struct remote_names *n, Rawstack__V1__StackBatch *q
 	return true;
 }
 
-/* A section's name is repeated for each row: few rows have one. */
+/* A section's name is repeated for each row, because few rows have one. */
 static bool add_asked_row(struct remote_names *n, Rawstack__V1__StackBatch *q, size_t id,
 			  size_t first)
 {
@@ -105,7 +105,7 @@ static bool add_asked_row(struct remote_names *n, Rawstack__V1__StackBatch *q, s
 	return true;
 }
 
-/* Asks for one batch. Equal questions get equal batch ids, so that Missing counts them once. */
+/* Gives a batch its id. Equal questions get equal ids, so that Missing counts them once. */
 static int name_batch(struct remote_names *n, Rawstack__V1__StackBatch *q, struct err *err)
 {
 	uint8_t *sum = arena_alloc(&n->arena, DIGEST_LEN);
@@ -124,7 +124,7 @@ static int name_batch(struct remote_names *n, Rawstack__V1__StackBatch *q, struc
 	return 0;
 }
 
-/* A request for the first of the given places, as many as fit. */
+/* Makes a request for the first of the given places, as many as fit. */
 static int make_request(struct remote_names *n, const uint32_t *ids, size_t count, size_t first,
 			Rawstack__V1__StackBatch **ret, size_t *ret_taken, struct err *err)
 {
@@ -214,7 +214,7 @@ static int take_modules(struct remote_names *n, const Rawstack__V1__SymbolizedBa
 	return 0;
 }
 
-/* Takes the answers; deferred places move to the front of ids. */
+/* Takes the answers, and moves deferred places to the front of ids. */
 static int take_reply(struct remote_names *n, const Rawstack__V1__SymbolizedBatch *r, uint32_t *ids,
 		      size_t count, size_t *ret_deferred, struct err *err)
 {

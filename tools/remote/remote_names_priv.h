@@ -37,7 +37,7 @@ struct remote_names {
 	uint32_t *answers; /* for each place: location of `found`, PROFILE_NONE: no name */
 	size_t answers_cap, asked;
 	struct profile found; /* the answers: names and lines */
-	uint64_t *weights;    /* weight of places that were not asked yet, by place - asked */
+	uint64_t *weights;    /* of places not asked for yet, by place - asked */
 	size_t weights_cap;
 	uint32_t *paths; /* likewise: the binary's path on a host, a string of `found` */
 	size_t paths_cap;

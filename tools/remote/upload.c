@@ -16,7 +16,7 @@ enum {
 	UPLOAD_TIMEOUT_MS = 3600000,
 	PAUSE_MIN_MS = 100,
 	PAUSE_MAX_MS = 5000,
-	CONTACT_MS = 3000, /* patience with a service that was never there */
+	CONTACT_MS = 3000, /* patience with a service that never answered */
 };
 
 #define BUILD_TIMEOUT_MS LIMIT_WORKER_WALL_MS
@@ -24,14 +24,14 @@ enum {
 struct state {
 	struct rpc_client *c;
 	const struct upload *u;
-	uint8_t *chunk; /* LIMIT_UPLOAD_CHUNK */
+	uint8_t *chunk; /* LIMIT_UPLOAD_CHUNK bytes */
 	uint64_t size;
 	uint8_t sha256[DIGEST_LEN];
-	uint8_t id[64]; /* the upload's, from Begin */
+	uint8_t id[64]; /* the upload's id, from Begin */
 	size_t id_len;
-	uint64_t offset; /* where the service stands */
-	bool building;   /* somebody's build of it is under way */
-	bool answered;   /* the service has, at least once */
+	uint64_t offset; /* bytes that the service has or was sent */
+	bool building;   /* a build of the binary is under way */
+	bool answered;   /* the service answered at least once */
 };
 
 static void state_done(struct state *s)
@@ -61,7 +61,7 @@ static int hash_file(struct state *s, struct err *err)
 	return 0;
 }
 
-/* The message belongs to the result from here on. */
+/* Gives the report to the result, with the message that holds it. */
 static void take_report(struct upload_result *r, ProtobufCMessage **message,
 			const Rawstack__V1__BuildReport *report)
 {
@@ -84,7 +84,7 @@ static int upload_refused(const Rawstack__V1__BeginReply *reply, struct err *err
 	len = len ? len : (int)strlen(reason);
 	switch (reply->status) {
 	case RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_IN_PROGRESS:
-		/* Perhaps our own, whose connection broke a moment ago. */
+		/* It may be our own, whose connection broke a moment ago. */
 		return err_set(err, ERR_UNAVAILABLE,
 			       "another upload of this binary is under way: %.*s", len, reason);
 	case RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_OVER_QUOTA:
@@ -98,7 +98,7 @@ static int upload_refused(const Rawstack__V1__BeginReply *reply, struct err *err
 	}
 }
 
-/* Gets what the service knows of the binary, in *message; NULL if it knows nothing. */
+/* Returns what the service knows of the binary, which *message holds, or NULL if it cannot say. */
 static const Rawstack__V1__Binary *get_binary(struct state *s, ProtobufCMessage **message)
 {
 	Rawstack__V1__GetRequest q = RAWSTACK__V1__GET_REQUEST__INIT;
@@ -110,7 +110,7 @@ static const Rawstack__V1__Binary *get_binary(struct state *s, ProtobufCMessage 
 	return (const Rawstack__V1__Binary *)*message;
 }
 
-/* Returns whether the service makes a table of it at this moment. */
+/* Returns whether the service is building the binary's table. */
 static bool is_building(struct state *s)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
@@ -139,8 +139,8 @@ static int note_failure(struct state *s, struct upload_result *r, struct err *er
 	return r->failed ? 0 : err_no_memory(err);
 }
 
-/* Begins the upload: 1 if the service needs the file from s->offset on, 0 if it has it, or
- * negative. */
+/* Begins the upload. Returns 1 if the service needs the file from s->offset on, 0 if it has the
+ * file, or a negative error. */
 static int begin_remote_upload(struct state *s, struct upload_result *r, struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
@@ -254,8 +254,8 @@ static int attempt_upload(struct state *s, struct upload_result *r, struct err *
 	return finish_remote_upload(s, r, err);
 }
 
-/* Returns whether an error may pass: the service is away, or forgot the upload, which Begin finds
- * out. */
+/* Returns whether another attempt may succeed: the service is away, or it forgot the upload, which
+ * Begin finds out. */
 static bool is_passing(int code)
 {
 	return code == ERR_UNAVAILABLE || code == ERR_NOT_FOUND || code == ERR_MISMATCH ||

@@ -18,9 +18,8 @@ struct upload {
 	size_t label_count;
 	bool pin, replace;
 	uint32_t patience_ms; /* fails after so long without progress */
-	/* Is called with the bytes of the file that were sent. The number also falls, if the
-	 * service has fewer than it took. At the length of the file the table is being built. May
-	 * be NULL. */
+	/* Called with the bytes of the file that were sent, which may fall if the service has fewer
+	 * than it took. When all were sent, the table is being built. May be NULL. */
 	void (*progress)(void *ctx, uint64_t done);
 	void *ctx;
 };

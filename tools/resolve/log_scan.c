@@ -37,7 +37,7 @@ static bool scan_is(const struct scan *s, size_t at, const char *text)
 	return at <= s->len && len <= s->len - at && memcmp(s->p + at, text, len) == 0;
 }
 
-/* Ends a path in a log, seen from behind. */
+/* Returns whether a character ends a path that is read backwards. */
 static bool is_break(char c)
 {
 	return is_blank(c) || c == '(' || c == '[' || c == '<' || c == '"' || c == '\'' ||
@@ -56,7 +56,7 @@ static struct log_text text_between(const struct scan *s, size_t start, size_t e
 	return (struct log_text){s->p + start, end - start};
 }
 
-/* "[0x...]" or "[<...>]" at `at`: behind it, or `at`. */
+/* Reads "[0x...]" or "[<...>]" at `at`. Returns the place behind it, or `at` if there is none. */
 static size_t scan_bracket(const struct scan *s, size_t at, uint64_t *ret)
 {
 	bool angle = scan_is(s, at, "[<");
@@ -72,7 +72,7 @@ static size_t scan_bracket(const struct scan *s, size_t at, uint64_t *ret)
 	return end + (angle ? 2 : 1);
 }
 
-/* The place behind the blanks at `at`. */
+/* Returns the place behind the blanks at `at`. */
 static size_t skip_space(const struct scan *s, size_t at)
 {
 	while (at < s->len && is_blank(s->p[at]))
@@ -80,13 +80,13 @@ static size_t skip_space(const struct scan *s, size_t at)
 	return at;
 }
 
-/* "name+0x12/0x40" and "[module]" behind it, which Linux prints. */
+/* Reads "name+0x12/0x40", which Linux prints, and "[module]" if it follows. */
 static bool kernel_frame(const struct scan *s, size_t start, size_t plus, size_t at,
 			 uint64_t offset, struct log_frame *ret)
 {
 	uint64_t size;
 	size_t end = scan_hex(s, at + 3, &size), next = skip_space(s, end), close;
-	/* "0010:do_exit": the segment stands before the name. */
+	/* In "0010:do_exit" the segment stands before the name. */
 	const char *colon;
 
 	if (end == at + 3 || start == plus)
@@ -116,7 +116,7 @@ static bool kernel_frame(const struct scan *s, size_t start, size_t plus, size_t
 	return true;
 }
 
-/* "path(+0x12) [0x...]" and "path(symbol+0x12) [0x...]", the parenthesis at `open`. */
+/* Reads "path(+0x12) [0x...]" or "path(symbol+0x12) [0x...]", whose parenthesis is at `open`. */
 static bool glibc_frame(const struct scan *s, size_t open, size_t plus, size_t end, size_t floor,
 			struct log_frame *ret)
 {
@@ -141,8 +141,8 @@ static bool glibc_frame(const struct scan *s, size_t open, size_t plus, size_t e
 	return true;
 }
 
-/* Returns where a path that ends in ')' begins: behind its parenthesis, including blanks, or else
- * at its last word. */
+/* Returns where a path that ends in ')' begins: behind the open parenthesis, even if it has blanks,
+ * or else at its last word. */
 static size_t path_start(const struct scan *s, size_t word, size_t floor)
 {
 	for (size_t at = word; at > floor && !strchr(")[]<>\"'", s->p[at - 1]); at--)
@@ -156,7 +156,8 @@ static bool begins_path(const struct scan *s, size_t at)
 	return scan_is(s, at, "/") || scan_is(s, at, "./") || scan_is(s, at, "../");
 }
 
-/* A module that is only the last word of a path is read from where the path begins, too. */
+/* If the module may be only the last word of a path with blanks, also sets spaced_module to the
+ * whole path. */
 static void read_spaced(const struct scan *s, size_t floor, struct log_frame *f)
 {
 	size_t start = (size_t)(f->module.p - s->p), at = start;
@@ -188,7 +189,7 @@ static bool plus_frame(const struct scan *s, size_t plus, size_t floor, size_t w
 		return false;
 	while (spaced && word_end > floor && is_blank(s->p[word_end - 1]))
 		word_end--;
-	/* Blanks end words, so going back over one happens once for each of them. */
+	/* Blanks end words, so each word is searched backwards only once. */
 	start = spaced ? word_start(s, word_end, floor) : word;
 	*ret = (struct log_frame){.address = offset, .end = end};
 	if (!spaced && scan_is(s, end, "/0x"))
@@ -198,7 +199,7 @@ static bool plus_frame(const struct scan *s, size_t plus, size_t floor, size_t w
 		return true;
 	if (start == word_end)
 		return false;
-	/* Returns the end of a word, or of text in parentheses. */
+	/* The offset has to end a word, or text in parentheses. */
 	if (end < s->len && !is_blank(s->p[end]) && !strchr(")]>,;:\"'`\r", s->p[end]))
 		return false;
 	ret->kind = LOG_MODULE;

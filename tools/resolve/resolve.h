@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_RESOLVE_H
 #define RAWSTACK_RESOLVE_H
-/* Turns addresses of one binary into lines: what is asked, of a service or of the file itself, and
- * the answer from the file. */
+/* Turns addresses of one binary into lines: the query, to a service or to the file itself, and the
+ * answer from the file. */
 #include "build_id.h"
 #include "local_table.h"
 #include "resolve_print.h"

@@ -3,7 +3,8 @@
 #include "image_debug_file.h"
 #include "resolve.h"
 
-/* Translates the addresses of a query; file_off says which kind they are then. */
+/* Translates the addresses of a query to places. q->file_off then says whether these are file
+ * offsets. */
 static int place_query(const struct local_table *t, struct resolve_query *q, uint64_t *places,
 		       struct err *err)
 {
@@ -35,7 +36,8 @@ static uint64_t looked_up(const struct rsym *t, uint64_t address, const struct r
 	return back ? rsym_call_vaddr(t, address) : address;
 }
 
-/* The addresses that may be looked up, of which the table shall know: ret has room for two each. */
+/* Lists the addresses that may be looked up, so that the table knows them. `ret` has room for two
+ * for each address of the query. Returns their number. */
 static size_t wanted_of(const struct resolve_query *q, const uint64_t *places, uint64_t *ret)
 {
 	size_t count = 0;

@@ -11,9 +11,9 @@
 
 #define CHUNK ((size_t)65536)
 
-/* A frame of the present lines. */
+/* A frame in the lines at hand. */
 struct place {
-	size_t end; /* in the text: its name goes here */
+	size_t end; /* where in the text its name goes */
 	struct module *module;
 	uint64_t vaddr;
 	bool is_return; /* looked up by rsym_call_vaddr() */
@@ -50,7 +50,7 @@ static struct module *log_file_of(struct log_filter *f, struct log_text path)
 		if (same_base(f->files[i], path))
 			return module_set_get(&f->modules, f->files[i], strlen(f->files[i]), NULL,
 					      NULL);
-	/* A bare name says nothing about where. */
+	/* A bare name does not say where the file is. */
 	if (!memchr(path.p, '/', path.len))
 		return NULL;
 	return module_set_get(&f->modules, path.p, path.len, NULL, NULL);
@@ -95,7 +95,7 @@ static struct module *kernel_module_of(struct log_filter *f, struct log_text nam
 	return file ? module_set_get(&f->modules, file, strlen(file), NULL, NULL) : NULL;
 }
 
-/* Symbols are found in a whole table only. */
+/* Finds the address at an offset from a symbol, which needs the whole table. */
 static struct module *by_symbol(struct log_filter *f, struct module *m, struct log_text symbol,
 				uint64_t offset, uint64_t *ret)
 {
@@ -151,7 +151,7 @@ static bool add_log_place(struct log_filter *f, struct places *all, const struct
 	return true;
 }
 
-/* The lines from `at` on. */
+/* Adds the frames of the lines from `at` on. Returns false if memory is out. */
 static bool scan_lines(struct log_filter *f, struct places *all, const char *text, size_t at,
 		       size_t len)
 {
@@ -198,7 +198,8 @@ static int print_lines(struct log_filter *f, const struct places *all, const cha
 	return stdout_flush(err);
 }
 
-/* The first `skip` bytes are of a line that is too long. */
+/* Prints lines with their names. The first `skip` bytes belong to a line that is too long, and are
+ * only copied. */
 static int give_lines(struct log_filter *f, const char *text, size_t skip, size_t len,
 		      struct err *err)
 {
@@ -215,7 +216,7 @@ static int give_lines(struct log_filter *f, const char *text, size_t skip, size_
 int resolve_log(struct log_filter *f, int fd, struct err *err)
 {
 	_cleanup_(buf_done) struct buf in = BUF_INIT(LOG_LINE_MAX + CHUNK);
-	bool inside = false; /* of a line that is too long, and partly given out */
+	bool inside = false; /* a line that is too long was printed in part */
 	int rc = 0;
 
 	while (!rc) {
@@ -234,7 +235,7 @@ int resolve_log(struct log_filter *f, int fd, struct err *err)
 		in.len += (size_t)n;
 		newline = in.len ? memrchr(in.p, '\n', in.len) : NULL;
 		len = newline ? (size_t)(newline - in.p) + 1 : 0;
-		/* The end, or a line without one. */
+		/* This is the end of the input, or the line is too long. */
 		if (n == 0 || (!len && in.len > LOG_LINE_MAX))
 			len = in.len;
 		if (len) {

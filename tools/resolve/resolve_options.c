@@ -22,7 +22,7 @@ static int check_filter(const struct resolve_options *o, size_t address_count, s
 	return 0;
 }
 
-/* addr2line reads many formats, and -b names one; here there is only one. */
+/* addr2line reads many formats, of which -b names one; this program reads only ELF. */
 static int check_target(void *at _unused_, const char *option _unused_, const char *name,
 			struct err *err)
 {
@@ -69,8 +69,8 @@ static int check_resolve_options(struct resolve_options *o, size_t address_count
 			&resolve_usage, err,
 			"--output-style and --json do not go with addr2line's option letters");
 	if (o->drop_in && !o->build_id && !o->file_count && !o->name && !o->pid && !o->kernel)
-		o->files[o->file_count++] = "a.out"; /* as every binutil */
-	if (o->drop_in && o->file_count) {           /* and the last counts */
+		o->files[o->file_count++] = "a.out"; /* as all binutils do */
+	if (o->drop_in && o->file_count) {           /* the last one counts */
 		o->files[0] = o->files[o->file_count - 1];
 		o->file_count = 1;
 	}
@@ -149,7 +149,7 @@ static const struct option_row rows[] = {
 	OPTION_FLAG('C', "demangle", struct resolve_options, demangled, NULL, .argument = "STYLE",
 		    .is_optional = true),
 	OPTION_CALL('b', "target", "NAME", check_target, NULL),
-	/* Demangling is bounded, always. */
+	/* Demangling is always bounded. */
 	OPTION_IGNORE('r', "recurse-limit", NULL),
 	OPTION_IGNORE('R', "no-recurse-limit", NULL),
 	OPTION_END,

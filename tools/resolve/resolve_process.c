@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Through the mapping itself: right even when the file was replaced or lies in a container. That
- * needs rights that few have; then by path. */
+/* Opens the file through the mapping itself, which is right even if the file was replaced or lies
+ * in a container. That needs rights that few have; without them it opens the path. */
 static struct module *open_mapping(struct module_set *s, const struct process_map *process,
 				   const struct process_mapping *m)
 {

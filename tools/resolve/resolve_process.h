@@ -7,12 +7,13 @@
 #include "resolve.h"
 
 /* Returns the file that holds a pc of the process, opened as the process sees it, and the link-time
- * address in it; for the kernel's half of the address space the kernel. Returns NULL if nothing is
- * mapped there, or it cannot be read. */
+ * address in it, or the kernel for a pc in its half of the address space. Returns NULL if nothing
+ * is mapped there, or it cannot be read. */
 struct module *process_module(struct module_set *s, const struct process_map *process, uint64_t pc,
 			      uint64_t *ret_vaddr);
 
-/* Prints all addresses of q, which are pcs, in their order. `process` NULL: only the kernel's. */
+/* Prints all addresses of q, which are pcs, in their order. If `process` is NULL, only pcs of
+ * the kernel have names. */
 int resolve_process(struct module_set *s, const struct process_map *process,
 		    const struct resolve_query *q, struct resolve_printer *printer, size_t *unknown,
 		    struct err *err) _must_check_;

@@ -21,7 +21,7 @@ static const char *location_status(Rawstack__V1__LocationStatus status)
 	return (size_t)status < ARRAY_LEN(names) ? names[status] : names[0];
 }
 
-/* Returns 0 if the module can answer. */
+/* Returns 0 if the module can answer, or else an error that says why not. */
 static int check_module(const Rawstack__V1__ModuleReply *m, const struct build_id *id,
 			struct err *err)
 {
@@ -79,7 +79,8 @@ static void print_remote_address(const Rawstack__V1__ResolvedAddress *a,
 	*unknown += a->n_frames == 0;
 }
 
-/* Prints the first of `count` addresses; the service defers what does not fit an answer. */
+/* Prints the first *ret_answered of `count` addresses. The service defers those that do not fit its
+ * reply. */
 static int ask_lines(struct rpc_client *c, const struct build_id *id, const struct resolve_query *q,
 		     size_t first, size_t count, struct resolve_printer *printer, size_t *unknown,
 		     size_t *ret_answered, struct err *err)

@@ -9,7 +9,7 @@
 /* The service and the binary; all borrowed for the call. */
 struct resolve_service_of {
 	const struct server_options *service; /* as for remote_open() */
-	const char *build_id;                 /* or NULL, and then the next two: */
+	const char *build_id;                 /* or NULL: the next two say which */
 	const char *name;                     /* the name that it was pushed with */
 	const char *const *labels;            /* KEY=VALUE; all must match */
 	size_t label_count;
