@@ -13,6 +13,7 @@
 #include "limits.h"
 #include "rpc_codec.h"
 #include "rpc_peer.h"
+#include "rpc_refusal.h"
 
 /* Memory of one unpacked request: a message of 2-byte submessages grows forty-fold. */
 #define LIMIT_REQUEST_MEMORY (64 * MIB)
@@ -59,12 +60,19 @@ static void start_call_ops(struct rpc_call *c, const grpc_op *ops, size_t count,
 		abort(); /* our batches are always well-formed */
 }
 
+static void fill_refusal(const struct rpc_call *c, struct rpc_refusal *r)
+{
+	grpc_status_code status = rpc_status_of_code(c->code);
+
+	rpc_refusal_init(r, status, c->message, rpc_refusal_pushback_ms(status, c->too_large),
+			 c->method ? c->method->request : NULL);
+}
+
 /* Sends what is due next: the headers, a reply, or the status. */
 static void send_next(struct rpc_call *c)
 {
-	static const char pushback_ms[] = "1000";
 	grpc_byte_buffer *bytes = NULL;
-	grpc_metadata retry;
+	struct rpc_refusal refusal = {.count = 0};
 	grpc_slice details = grpc_empty_slice();
 	grpc_op ops[3];
 	size_t n = 0;
@@ -88,21 +96,18 @@ static void send_next(struct rpc_call *c)
 		grpc_op *op = &ops[n++];
 
 		details = grpc_slice_from_copied_string(c->message);
+		fill_refusal(c, &refusal);
 		*op = (grpc_op){.op = GRPC_OP_SEND_STATUS_FROM_SERVER};
 		op->data.send_status_from_server.status = rpc_status_of_code(c->code);
 		op->data.send_status_from_server.status_details = &details;
-		if (op->data.send_status_from_server.status == GRPC_STATUS_RESOURCE_EXHAUSTED) {
-			memset(&retry, 0, sizeof(retry));
-			retry.key = grpc_slice_from_static_string("grpc-retry-pushback-ms");
-			retry.value = grpc_slice_from_static_string(pushback_ms);
-			op->data.send_status_from_server.trailing_metadata_count = 1;
-			op->data.send_status_from_server.trailing_metadata = &retry;
-		}
+		op->data.send_status_from_server.trailing_metadata_count = refusal.count;
+		op->data.send_status_from_server.trailing_metadata = refusal.trailers;
 		c->finish_sent = true;
 	}
 	c->sending = true;
 	start_call_ops(c, ops, n, &c->send_tag);
 	grpc_slice_unref(details);
+	rpc_refusal_done(&refusal);
 	if (bytes)
 		grpc_byte_buffer_destroy(bytes);
 }
@@ -225,7 +230,7 @@ static void refuse_job(struct rpc_job *job)
 	pthread_mutex_lock(&c->lock);
 	c->working = false;
 	if (!c->over)
-		finish_call(c, ERR_LIMIT, "the service is busy");
+		finish_call(c, ERR_UNAVAILABLE, "the service is busy");
 	closed = take_closed(c);
 	pthread_mutex_unlock(&c->lock);
 	if (closed)
@@ -251,7 +256,7 @@ static void on_receive(struct rpc_tag *tag, bool ok)
 		if (!rpc_pool_submit(c->method->apart ? c->calls->apart : c->calls->pool, &c->job,
 				     &displaced)) {
 			c->working = false;
-			finish_call(c, ERR_LIMIT, "the service is busy");
+			finish_call(c, ERR_UNAVAILABLE, "the service is busy");
 			rpc_call_unref(c);
 		}
 	}
@@ -275,6 +280,7 @@ static int handle_call(struct rpc_call *c, struct err *err)
 	rc = rpc_unpack(c->incoming, m->request, &c->arena, &request, err);
 	grpc_byte_buffer_destroy(c->incoming);
 	c->incoming = NULL;
+	c->too_large = rc == ERR_LIMIT;
 	if (!rc)
 		rc = m->message(c, request, err);
 	arena_reset(&c->arena);
@@ -407,7 +413,7 @@ int rpc_call_reply(struct rpc_call *c, const ProtobufCMessage *reply, struct err
 	if (dropped || full || !room)
 		grpc_byte_buffer_destroy(bytes);
 	if (!room)
-		return err_set(err, ERR_LIMIT,
+		return err_set(err, ERR_UNAVAILABLE,
 			       "the service is busy: too many replies are not read");
 	if (full && !dropped)
 		return err_set(err, ERR_LIMIT, "the client reads too slowly");

@@ -45,6 +45,7 @@ struct rpc_call {
 	bool broken;         /* sending failed: nothing more can be sent */
 	bool headers_wanted; /* even before there is a reply */
 	bool headers_sent, finish, finish_sent;
+	bool too_large;       /* the request is, and will be the next time */
 	bool sending_headers; /* the batch under way sends the headers alone */
 	int code;
 	char message[ERR_MESSAGE_MAX];

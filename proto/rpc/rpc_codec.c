@@ -7,7 +7,9 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "buf.h"
 #include "limits.h"
+#include "rpc_inflate.h"
 
 static void discard_log(gpr_log_func_args *args _unused_)
 {
@@ -63,27 +65,44 @@ static void unpack_free(void *data _unused_, void *p _unused_)
 {
 }
 
-int rpc_unpack(grpc_byte_buffer *bytes, const ProtobufCMessageDescriptor *type, struct arena *arena,
-	       ProtobufCMessage **ret, struct err *err)
+static int parse_message(const void *p, size_t len, const ProtobufCMessageDescriptor *type,
+			 struct arena *arena, ProtobufCMessage **ret, struct err *err)
 {
 	struct unpack_memory memory = {.arena = arena};
 	ProtobufCAllocator allocator = {unpack_alloc, unpack_free, &memory};
-	grpc_byte_buffer_reader reader;
-	grpc_slice slice;
 
-	if (!grpc_byte_buffer_reader_init(&reader, bytes))
-		return err_set(err, ERR_DATA, "%s: unreadable message", type->name);
-	slice = grpc_byte_buffer_reader_readall(&reader);
-	grpc_byte_buffer_reader_destroy(&reader);
-	*ret = protobuf_c_message_unpack(type, arena ? &allocator : NULL, GRPC_SLICE_LENGTH(slice),
-					 GRPC_SLICE_START_PTR(slice));
-	grpc_slice_unref(slice);
+	*ret = protobuf_c_message_unpack(type, arena ? &allocator : NULL, len, p);
 	if (*ret)
 		return 0;
 	if (memory.exhausted)
 		return err_set(err, ERR_LIMIT, "%s: takes more than %zu bytes of memory",
 			       type->name, arena->max);
 	return err_set(err, ERR_DATA, "%s: not a valid message", type->name);
+}
+
+int rpc_unpack(grpc_byte_buffer *bytes, const ProtobufCMessageDescriptor *type, struct arena *arena,
+	       ProtobufCMessage **ret, struct err *err)
+{
+	_cleanup_(buf_done) struct buf inflated = BUF_INIT(LIMIT_MESSAGE_LEN);
+	grpc_byte_buffer_reader reader;
+	grpc_slice slice;
+	int rc;
+
+	if (!grpc_byte_buffer_reader_init(&reader, bytes))
+		return err_set(err, ERR_DATA, "%s: unreadable message", type->name);
+	slice = grpc_byte_buffer_reader_readall(&reader);
+	grpc_byte_buffer_reader_destroy(&reader);
+	if (bytes->data.raw.compression == GRPC_COMPRESS_NONE) {
+		rc = parse_message(GRPC_SLICE_START_PTR(slice), GRPC_SLICE_LENGTH(slice), type,
+				   arena, ret, err);
+		grpc_slice_unref(slice);
+		return rc;
+	}
+	rc = rpc_inflate(GRPC_SLICE_START_PTR(slice), GRPC_SLICE_LENGTH(slice), &inflated, err);
+	grpc_slice_unref(slice);
+	if (rc)
+		return err_prefix(err, "%s", type->name);
+	return parse_message(inflated.p, inflated.len, type, arena, ret, err);
 }
 
 grpc_status_code rpc_status_of_code(int code)
@@ -97,13 +116,13 @@ grpc_status_code rpc_status_of_code(int code)
 	case ERR_UNSUPPORTED:
 		return GRPC_STATUS_UNIMPLEMENTED;
 	case ERR_LIMIT:
-	case ERR_MEMORY:
 		return GRPC_STATUS_RESOURCE_EXHAUSTED;
 	case ERR_NOT_FOUND:
 		return GRPC_STATUS_NOT_FOUND;
 	case ERR_EXISTS:
 		return GRPC_STATUS_ALREADY_EXISTS;
 	case ERR_UNAVAILABLE:
+	case ERR_MEMORY:
 		return GRPC_STATUS_UNAVAILABLE;
 	case ERR_DENIED:
 		return GRPC_STATUS_PERMISSION_DENIED;

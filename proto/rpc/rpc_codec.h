@@ -27,8 +27,9 @@ grpc_byte_buffer *rpc_pack(const ProtobufCMessage *message) _must_check_;
 
 /*
  * Parses the bytes into a message in the arena, or, if it is NULL, in memory of its own (released
- * with protobuf_c_message_free_unpacked()). Does not destroy the buffer. Returns ERR_DATA when the
- * bytes are no such message, or ERR_LIMIT when it takes more memory than the arena may give.
+ * with protobuf_c_message_free_unpacked()). Compressed bytes are inflated, up to LIMIT_MESSAGE_LEN.
+ * Does not destroy the buffer. Returns ERR_DATA when the bytes are no such message, or ERR_LIMIT
+ * when they inflate to more, or the message takes more memory than the arena may give.
  */
 int rpc_unpack(grpc_byte_buffer *bytes, const ProtobufCMessageDescriptor *type, struct arena *arena,
 	       ProtobufCMessage **ret, struct err *err) _must_check_;

@@ -95,13 +95,13 @@ static grpc_server *create_server(uint32_t keepalive_ms)
 	grpc_resource_quota *quota = grpc_resource_quota_create("rpc_server");
 	grpc_server *server;
 	/*
-	 * No compression is accepted, because gRPC inflates a whole message before it checks the
-	 * limit. Ports are not reused, because a second server on the port would silently take half
-	 * of the calls.
+	 * Messages stay compressed until rpc_unpack(), because gRPC inflates a whole message before
+	 * it checks the limit. Ports are not reused, because a second server on the port would
+	 * silently take half of the calls.
 	 */
 	grpc_arg args[] = {
 		rpc_int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)LIMIT_MESSAGE_LEN),
-		rpc_int_arg(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1),
+		rpc_int_arg(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0),
 		rpc_int_arg(GRPC_ARG_ALLOW_REUSEPORT, 0),
 		rpc_int_arg(GRPC_ARG_MAX_CONCURRENT_STREAMS, (int)LIMIT_CONNECTION_CALLS),
 		rpc_int_arg(GRPC_ARG_MAX_METADATA_SIZE, (int)LIMIT_METADATA_LEN),
@@ -252,7 +252,7 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 		live = s->calls.live;
 		pthread_mutex_unlock(&s->calls.lock);
 		if (live >= most && !rpc_calls_make_place(&s->calls)) {
-			code = ERR_LIMIT;
+			code = ERR_UNAVAILABLE;
 			snprintf(message, sizeof(message), "more than %u calls at a time",
 				 (unsigned int)LIMIT_CALLS);
 		} else if (!m || !m->message) {

@@ -9,14 +9,14 @@
  * Handlers are driven by events and never wait for a peer, so that a thousand idle streams cost no
  * thread: `message` for each request message, `end` for a clean half-close, `closed` when the call
  * is over. Events of one call come one after the other; different calls run at once on a bounded
- * pool of worker threads. A full pool answers RESOURCE_EXHAUSTED with grpc-retry-pushback-ms.
+ * pool of worker threads. A full pool answers UNAVAILABLE with grpc-retry-pushback-ms.
  *
  *	rpc_server_open(&s, &config, &err), rpc_server_add(s, methods, n, &err)...,
  *	rpc_server_listen(s, "127.0.0.1:0", &port, &err), rpc_server_start(s, &err), ...
  *	rpc_server_stop(s, 5000), rpc_server_close(s)
  *
- * Messages: received ones are refused above LIMIT_MESSAGE_LEN and when compressed, and may take
- * LIMIT_REQUEST_MEMORY once unpacked.
+ * Messages: received ones are refused above LIMIT_MESSAGE_LEN, as they come and inflated, and may
+ * take LIMIT_REQUEST_MEMORY once unpacked.
  */
 #include "base.h"
 #include "err.h"

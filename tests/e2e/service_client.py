@@ -34,11 +34,12 @@ if not PLUGIN:
 
 PROTOS = ["rawstack/v1/common.proto", "rawstack/v1/symbolizer.proto", "rawstack/v1/binaries.proto",
           "grpc/health/v1/health.proto", "grpc/reflection/v1/reflection.proto",
-          "grpc/reflection/v1alpha/reflection.proto"]
+          "grpc/reflection/v1alpha/reflection.proto", "google/rpc/status.proto"]
 
 
 def generate():
-    """The folder grpc/ would hide the package grpc, so ours are generated as wire_*/."""
+    """The folders grpc/ and google/ would hide the packages of that name, so ours are generated as
+    wire_*/."""
     out = os.path.abspath("generated")
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
@@ -46,6 +47,7 @@ def generate():
                     f"--grpc_python_out={out}",
                     f"--plugin=protoc-gen-grpc_python={PLUGIN}", *PROTOS], check=True)
     os.rename(os.path.join(out, "grpc"), os.path.join(out, "wire_grpc"))
+    os.rename(os.path.join(out, "google"), os.path.join(out, "wire_google"))
     for top, _, names in os.walk(out):
         for name in names:
             path = os.path.join(top, name)
@@ -63,6 +65,7 @@ sym = importlib.import_module("rawstack.v1.symbolizer_pb2")
 sym_grpc = importlib.import_module("rawstack.v1.symbolizer_pb2_grpc")
 bins = importlib.import_module("rawstack.v1.binaries_pb2")
 bins_grpc = importlib.import_module("rawstack.v1.binaries_pb2_grpc")
+status_pb2 = importlib.import_module("wire_google.rpc.status_pb2")
 health = importlib.import_module("wire_grpc.health.v1.health_pb2")
 health_grpc = importlib.import_module("wire_grpc.health.v1.health_pb2_grpc")
 reflection = {v: (importlib.import_module(f"wire_grpc.reflection.{v}.reflection_pb2"),
