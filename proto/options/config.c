@@ -83,6 +83,8 @@ static int add_value(struct config *c, const struct option_row *row, size_t offs
 	const struct config_value *other = find_value(c, row, offset);
 	struct config_value v = {row, offset, text, line, source};
 
+	if (!text && row->may_be_empty)
+		v.text = text = "";
 	if (!text)
 		return err_set(err, ERR_USAGE, "%s has no value", row->name);
 	if (other && other->source == source && !config_may_repeat(row))
@@ -103,7 +105,7 @@ static int add_value(struct config *c, const struct option_row *row, size_t offs
 
 /* --- the environment ------------------------------------------------------------------------- */
 
-/* Returns the name of a row's variable, such as RAWSTACK_MOLE_STORE_BYTES. */
+/* Returns the name of a row's variable of a program, such as RAWSTACK_MOLE_STORE_BYTES. */
 static const char *name_variable(const char *prefix, const struct option_row *row,
 				 char ret[static VARIABLE_MAX])
 {
@@ -121,9 +123,9 @@ static const char *name_variable(const char *prefix, const struct option_row *ro
 static int check_variables(const struct option_usage *usage, struct err *err)
 {
 	const char *const prefix = usage->config->prefix;
-	const size_t len = strlen(prefix);
+	const size_t len = prefix ? strlen(prefix) : 0;
 
-	for (char **v = environ; v && *v; v++) {
+	for (char **v = environ; prefix && v && *v; v++) {
 		const size_t name_len = strcspn(*v, "=");
 		const struct option_row *row;
 		char name[VARIABLE_MAX];
@@ -144,6 +146,21 @@ static int check_variables(const struct option_usage *usage, struct err *err)
 	return 0;
 }
 
+/* Returns the text of the variable that counts for a row, and its name in ret_name[], or NULL if
+ * there is none. An empty variable is as if it were not set. */
+static const char *find_variable(const struct option_usage *usage, const struct option_row *row,
+				 char ret_name[static VARIABLE_MAX])
+{
+	const char *const prefix = usage->config->prefix;
+	const char *text = prefix ? getenv(name_variable(prefix, row, ret_name)) : NULL;
+
+	if ((!text || !*text) && row->variable) {
+		snprintf(ret_name, VARIABLE_MAX, "%s", row->variable);
+		text = getenv(row->variable);
+	}
+	return text && *text ? text : NULL;
+}
+
 static int read_environment(const struct option_usage *usage, struct config *c, struct err *err)
 {
 	const struct option_row *row;
@@ -157,10 +174,8 @@ static int read_environment(const struct option_usage *usage, struct config *c, 
 
 		if (!is_key(row))
 			continue;
-		text = getenv(name_variable(usage->config->prefix, row, name));
-		if ((!text || !*text) && row->variable)
-			text = getenv(row->variable);
-		if (!text || !*text)
+		text = find_variable(usage, row, name);
+		if (!text)
 			continue;
 		rc = add_value(c, row, offset, text, CONFIG_ENVIRONMENT, 0, err);
 		if (rc < 0)
@@ -254,7 +269,7 @@ static int store_value(const struct option_usage *usage, const struct config *c,
 	if (v->text == CONFIG_NO)
 		return 0;
 	if (v->source == CONFIG_ENVIRONMENT)
-		name_variable(usage->config->prefix, v->row, option);
+		(void)find_variable(usage, v->row, option);
 	else
 		snprintf(option, sizeof(option), "%s%s",
 			 v->source == CONFIG_COMMAND_LINE ? "--" : "", v->row->name);
@@ -289,19 +304,34 @@ static int take_config_option(void *ctx, const struct option_row *row, size_t of
 int config_parse(const struct option_usage *usage, int argc, char **argv, void *into,
 		 struct config *ret, struct err *err)
 {
-	int rc = option_read_line(usage, argc, argv, take_config_option, ret, NULL, err);
+	TRY(option_read_line(usage, argc, argv, take_config_option, ret, NULL, err));
+	return config_complete(usage, into, ret, err);
+}
 
-	if (rc)
-		return rc;
-	rc = check_variables(usage, err);
-	if (rc < 0)
-		return rc;
-	rc = read_environment(usage, ret, err);
-	if (rc < 0)
-		return rc;
-	rc = read_file(usage, ret, err);
-	if (rc < 0)
-		return rc;
+int config_add_given(const struct option_usage *usage, const void *from, struct config *c,
+		     struct err *err)
+{
+	struct config_value v = {.source = CONFIG_COMMAND_LINE};
+	struct option_walk w;
+
+	for (option_walk_init(&w, usage); (v.row = option_walk_next(&w, &v.offset));) {
+		if (v.row->kind != OPTION_KIND_TEXT)
+			continue;
+		memcpy(&v.text, (const char *)from + v.offset + v.row->offset, sizeof(v.text));
+		if (v.text)
+			TRY(add_config_value(c, &v, err));
+	}
+	return 0;
+}
+
+int config_complete(const struct option_usage *usage, void *into, struct config *ret,
+		    struct err *err)
+{
+	int rc;
+
+	TRY(check_variables(usage, err));
+	TRY(read_environment(usage, ret, err));
+	TRY(read_file(usage, ret, err));
 	/* Goes from the lowest source up, because several options may fill one member. */
 	for (int source = CONFIG_FILE; source <= CONFIG_COMMAND_LINE; source++)
 		for (size_t i = 0; i < ret->count; i++) {

@@ -31,6 +31,13 @@
  *	if (rc)
  *		return rc;
  *
+ * An empty variable is as if it were not set. On the command line and in a file, a row that
+ * .may_be_empty takes an empty text for none, which overrides lower sources as any value does;
+ * other rows without a value are an error in a file.
+ *
+ * Clients have no prefix: only rows with a variable of their own are in the environment, and the
+ * program names the file (server_options.h), so they lack the three options.
+ *
  * A file has at most CONFIG_FILE_MAX bytes. Several threads may use different structs.
  */
 #include "options.h"
@@ -60,7 +67,7 @@ struct config_value {
 /* Zero it before the first call. It may hold the texts of options, so it has to live as long as
  * they are used. */
 struct config {
-	const char *path; /* path of the file, borrowed from argv; or NULL */
+	const char *path; /* path of the file, borrowed from argv or the caller; or NULL */
 	char *text;       /* content of the file, cut into strings; or NULL */
 	struct config_value *values;
 	size_t count, cap;
@@ -77,6 +84,16 @@ struct config {
  */
 int config_parse(const struct option_usage *usage, int argc, char **argv, void *into,
 		 struct config *ret, struct err *err) _must_check_;
+
+/* Adds the texts of a struct that options_parse() filled, as values of the command line. The rows
+ * of `usage` describe that struct, or the part of it at `from`. */
+int config_add_given(const struct option_usage *usage, const void *from, struct config *c,
+		     struct err *err) _must_check_;
+
+/* Does the part of config_parse() that follows the command line: reads the environment and the file
+ * at ret->path, if that is not NULL, and stores all values. */
+int config_complete(const struct option_usage *usage, void *into, struct config *ret,
+		    struct err *err) _must_check_;
 
 /* Returns the source of the option of this name. */
 enum config_source config_source_of(const struct config *c, const char *name);

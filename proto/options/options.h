@@ -64,12 +64,13 @@ struct option_row {
 	const char *variable; /* variable that all programs read for it; NULL: see config.h */
 	size_t offset, count_offset; /* in the struct that is filled */
 	enum option_kind kind;
-	char letter;      /* 0: none */
-	uint8_t size;     /* of the member, in bytes: 1, 4 or 8 */
-	bool is_optional; /* the argument is optional (SET, CALL, IGNORE) and is given as
-			     --name=ARGUMENT only */
-	bool takes_files; /* completion offers files besides `words` */
-	bool is_live;     /* a daemon takes a new value of it from its file without a restart */
+	char letter;       /* 0: none */
+	uint8_t size;      /* of the member, in bytes: 1, 4 or 8 */
+	bool is_optional;  /* the argument is optional (SET, CALL, IGNORE) and is given as
+			      --name=ARGUMENT only */
+	bool may_be_empty; /* TEXT: an empty argument means none, whatever a lower source says */
+	bool takes_files;  /* completion offers files besides `words` */
+	bool is_live;      /* a daemon takes a new value of it from its file without a restart */
 };
 
 /* Macros that write rows. `type` is the struct to fill and `m` its member. Arguments behind the
@@ -153,7 +154,9 @@ struct option_row {
 
 /* A program with options in a file and in the environment (config.h). */
 struct option_config {
-	const char *prefix; /* what names of variables begin with: "RAWSTACK_MOLE_" */
+	/* What names of variables begin with: "RAWSTACK_MOLE_". NULL: rows name their variables,
+	 * and the program has no options --config, --check-config and --print-config. */
+	const char *prefix;
 };
 
 struct option_usage {

@@ -30,7 +30,7 @@ void option_common_rows(const struct option_usage *usage,
 {
 	size_t count = 0;
 
-	if (usage->config) {
+	if (usage->config && usage->config->prefix) {
 		ret[count++] = &option_row_config;
 		ret[count++] = &option_row_check;
 		ret[count++] = &option_row_print;

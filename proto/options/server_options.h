@@ -2,13 +2,28 @@
 #ifndef RAWSTACK_SERVER_OPTIONS_H
 #define RAWSTACK_SERVER_OPTIONS_H
 /*
- * The options by which every client finds the service and identifies itself, and the environment
- * variables that replace missing ones. Texts are borrowed from argv and from the environment.
+ * The options by which every client finds the service and identifies itself. What the command line
+ * of a command does not give comes from the environment (RAWSTACK_SERVER, RAWSTACK_CA,
+ * RAWSTACK_CERT, RAWSTACK_KEY, RAWSTACK_TOKEN_FILE), and else from the user's file, which is
+ * $XDG_CONFIG_HOME/rawstack/rawstack.conf or ~/.config/rawstack/rawstack.conf:
+ *
+ *	# NAME = VALUE, as in the files of the daemons (config.h)
+ *	server = symbols-1.example:7077, symbols-2.example:7077
+ *	ca = /etc/rawstack/ca.pem
+ *	token-file = /home/ann/.config/rawstack/token
+ *
+ * On the command line and in the file an empty text means none, whatever a lower source says; an
+ * empty variable is as if it were not set. Commands keep what the command line gave apart from the
+ * rest, because some refuse a --server that has no use but none refuses the variable.
  */
-#include "options.h"
+#include "config.h"
+#include "limits.h"
+
+/* The service of a client that is told of none. */
+#define SERVER_DEFAULT "127.0.0.1:7077"
 
 struct server_options {
-	const char *server; /* HOST:PORT or unix:PATH */
+	const char *server; /* servers, separated by commas: HOST:PORT or unix:PATH */
 	const char *ca, *cert, *key, *token_file;
 };
 
@@ -19,8 +34,25 @@ extern const struct option_row server_option_rows[];
 /* The rows without --server, for commands that have one of their own. */
 extern const struct option_row server_file_rows[];
 
-/* Fills members that are NULL from RAWSTACK_SERVER, RAWSTACK_CA, RAWSTACK_CERT, RAWSTACK_KEY and
- * RAWSTACK_TOKEN_FILE. An empty text counts as none in both. */
-struct server_options server_options_complete(const struct server_options *given);
+/* Describes struct server_options alone. */
+extern const struct option_usage server_settings_usage;
+
+/* Everything that is in force. Texts are borrowed from the command line, the environment, and this
+ * struct. */
+struct server_settings {
+	struct server_options o; /* NULL: none */
+	struct config config;
+	char path[LIMIT_PATH_LEN]; /* of the user's file; empty: there is none */
+};
+
+/*
+ * Completes what the command line gave. Returns 0; ERR_USAGE for a line of the user's file that is
+ * wrong (FILE:LINE); ERR_DENIED for a file that others may have written; or the errors of
+ * config_complete(). The caller calls server_settings_done() in each case.
+ */
+int server_settings_init(struct server_settings *s, const struct server_options *given,
+			 struct err *err) _must_check_;
+
+void server_settings_done(struct server_settings *s);
 
 #endif

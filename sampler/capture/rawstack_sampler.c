@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program rawstack-sampler: its table of subcommands. */
+#include <string.h>
+
 #include "log.h"
 #include "sampler_command.h"
+#include "sighup.h"
 #include "stdout_end.h"
 
 static const struct command *const commands[] = {
@@ -22,6 +25,10 @@ int main(int argc, char **argv)
 {
 	struct err err = {0};
 
+	/* `run` takes SIGHUP when it is ready for it; the other commands end by it. */
+	sighup_block();
+	if (argc < 2 || strcmp(argv[1], cmd_run.usage->name + sizeof("rawstack-sampler")) != 0)
+		sighup_unblock();
 	log_init("rawstack-sampler");
 	return stdout_end(commands_run(&table, argc, argv, &err), &err);
 }

@@ -23,6 +23,7 @@
 #include "ship_options.h"
 #include "ship_status.h"
 #include "shipper.h"
+#include "sighup.h"
 #include "stdout_end.h"
 #include "unit_notify.h"
 
@@ -470,6 +471,7 @@ int main(int argc, char **argv)
 	sigset_t blocked;
 	int rc;
 
+	sighup_block();
 	log_init("rawstack-ship");
 	bound_heap();
 	rc = ship_options_parse(argc, argv, &o, &config, &err);

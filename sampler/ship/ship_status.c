@@ -6,20 +6,30 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "log.h"
 #include "spool_status.h"
 
 #define EVERY_NS UINT64_C(10000000000)
 
-static void write_metrics(const struct ship_status *s)
+static void write_metrics(struct ship_status *s)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(65536);
 	struct spool_status status;
+	struct err err;
+	int rc;
 
 	if (!s->metrics || spool_status_read(&status, s->spool, NULL))
 		return;
 	spool_status_metrics(&status, &out);
-	if (!out.failed)
-		(void)io_write_file(s->metrics, out.p, out.len, 0644, NULL);
+	if (out.failed)
+		return;
+	rc = io_write_file(s->metrics, out.p, out.len, 0644, &err);
+	if (rc && !s->is_metrics_lost)
+		log_warn("--metrics: %s; the state is not written there until that is mended",
+			 err.message);
+	if (!rc && s->is_metrics_lost)
+		log_info("--metrics: %s is written again", s->metrics);
+	s->is_metrics_lost = rc != 0;
 }
 
 void ship_status_tell(struct ship_status *s, const char *state, const char *why, const char *server,

@@ -5,7 +5,8 @@
  * Publishes the shipper's state in a file of the spool (spool_status.h), which `rawstack-sampler
  * status` reads, and the state of capture, spool and shipping in an OpenMetrics file. Both are
  * written when the shipper's state changes, and otherwise every ten seconds, and are replaced as a
- * whole. The shipper goes on if they cannot be written.
+ * whole. The shipper goes on if they cannot be written, and logs once that the OpenMetrics file
+ * cannot, and again when it can.
  */
 #include "shipper.h"
 
@@ -15,6 +16,7 @@ struct ship_status {
 	const char *metrics; /* borrowed; NULL: no such file */
 	uint64_t written_ns;
 	char state[16];
+	bool is_metrics_lost; /* the file could not be written, which was logged */
 };
 
 /* Publishes the state: "shipping", "idle", "waiting" or "stopped". `why` is the error that the

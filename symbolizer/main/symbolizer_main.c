@@ -21,6 +21,7 @@
 #include "rpc_server.h"
 #include "service.h"
 #include "service_rpc.h"
+#include "sighup.h"
 #include "stdout_end.h"
 #include "store_check.h"
 #include "store_fault.h"
@@ -424,12 +425,15 @@ int main(int argc, char **argv)
 	struct err err = {0};
 	int rc;
 
+	sighup_block();
 	log_init("rawstack-symbolizer");
 	if (argc == 3 && !strcmp(argv[1], STORE_CHECK_WORD))
 		return store_check_main(argv[2]);
 	store_fault_install("rawstack-symbolizer");
-	if (argc > 1 && (argv[1][0] != '-' || !strcmp(argv[1], "--complete")))
+	if (argc > 1 && (argv[1][0] != '-' || !strcmp(argv[1], "--complete"))) {
+		sighup_unblock();
 		return stdout_end(commands_run(&table, argc, argv, &err), &err);
+	}
 	rc = read_options(argc, argv, &o, &configuration.first, &err);
 	if (!rc)
 		rc = config_answer(&configuration.first, &usage, &o, &err);

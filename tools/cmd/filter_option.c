@@ -187,7 +187,8 @@ const struct option_row filter_rows[] = {
 		    "add up by function, file, line, module, or label:KEY", .words = group_words),
 	OPTION_HEADING("Find names for addresses without one, by build id:"),
 	OPTION_TEXT(0, "server", "HOST:PORT", struct profile_filter, service.server,
-		    "ask this service (or $RAWSTACK_SERVER); what it lacks comes from files of "
+		    "ask this service (or $RAWSTACK_SERVER, or that of `rawstack config`); what it "
+		    "lacks comes from files of "
 		    "this machine, at the paths that the profile has, or from:"),
 	OPTION_LIST('e', "exe", "FILE", struct profile_filter, naming.files, naming.file_count,
 		    NAME_FILES_MAX, "a binary or its debug file; may be repeated"),

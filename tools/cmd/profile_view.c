@@ -41,16 +41,20 @@ const struct option_row profile_view_rows[] = {
 
 static int open_remote(struct profile_view *v, struct err *err)
 {
+	_cleanup_(server_settings_done) struct server_settings settings = {.path = ""};
 	struct profile_filter *f = &v->filter;
 
-	if (f->no_symbolize || !server_options_complete(&f->service).server)
+	if (f->no_symbolize)
+		return 0;
+	TRY(server_settings_init(&settings, &f->service, err));
+	if (!settings.o.server)
 		return 0;
 	if (!program_remote_names)
 		return program_other(err);
 	TRY(program_remote_names->open(&v->remote, &f->service, err));
 	f->naming.source = program_remote_names->source(v->remote);
-	/* A service that $RAWSTACK_SERVER names for all commands may be away; one that --server
-	 * names may not. */
+	/* A service that $RAWSTACK_SERVER or the user's file names for all commands may be away;
+	 * one that --server names may not. */
 	f->naming.may_be_away = !f->service.server;
 	return 0;
 }

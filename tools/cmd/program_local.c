@@ -7,8 +7,8 @@
 #include "program.h"
 
 const struct command *const program_commands[] = {
-	&cmd_resolve, &cmd_top,   &cmd_tree,    &cmd_peek,  &cmd_list,  &cmd_flame,
-	&cmd_diff,    &cmd_stats, &cmd_convert, &cmd_merge, &cmd_admin, NULL,
+	&cmd_resolve, &cmd_top,     &cmd_tree,  &cmd_peek,  &cmd_list,   &cmd_flame, &cmd_diff,
+	&cmd_stats,   &cmd_convert, &cmd_merge, &cmd_admin, &cmd_config, NULL,
 };
 
 const struct resolve_service_ops *const program_resolve_service = NULL;

@@ -16,7 +16,7 @@ static const struct command cmd_status = {.usage = &status_usage, .run = refuse_
 const struct command *const program_commands[] = {
 	&cmd_push,  &cmd_ls,    &cmd_missing, &cmd_resolve, &cmd_top,   &cmd_tree,
 	&cmd_peek,  &cmd_list,  &cmd_flame,   &cmd_diff,    &cmd_stats, &cmd_convert,
-	&cmd_merge, &cmd_admin, &cmd_status,  NULL,
+	&cmd_merge, &cmd_admin, &cmd_config,  &cmd_status,  NULL,
 };
 
 const struct resolve_service_ops *const program_resolve_service = &resolve_remote;

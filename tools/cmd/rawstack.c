@@ -23,8 +23,9 @@ static int run_rawstack_program(int argc, char **argv, struct err *err)
 	const struct command_table table = {
 		.name = "rawstack",
 		.version = RAWSTACK_VERSION,
-		.notes = "The service is --server HOST:PORT, else $RAWSTACK_SERVER, else "
-			 "127.0.0.1:7077; with --ca FILE, or $RAWSTACK_CA, over TLS.",
+		.notes = "The service is --server HOST:PORT, else $RAWSTACK_SERVER, else that of "
+			 "~/.config/rawstack/rawstack.conf, else 127.0.0.1:7077; with --ca FILE, "
+			 "or $RAWSTACK_CA, over TLS. `rawstack config` shows all that.",
 		.commands = program_commands,
 	};
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "remote.h"
 
-#define DEFAULT_SERVER "127.0.0.1:7077"
-
 int remote_open(struct rpc_client **ret, const struct server_options *given, struct err *err)
 {
-	const struct server_options o = server_options_complete(given);
-	const struct rpc_client_files files = {.tls = {o.cert, o.key, o.ca},
-					       .token_file = o.token_file};
-
+	_cleanup_(server_settings_done) struct server_settings s = {.path = ""};
 	_cleanup_(rpc_identity_unrefp) struct rpc_identity *identity = NULL;
-	int rc = rpc_identity_new(&identity, &files, err);
+	const struct server_options *const o = &s.o;
+	struct rpc_client_files files;
 
-	return rc ? rc
-		  : rpc_client_open_as(ret, o.server ? o.server : DEFAULT_SERVER, identity, err);
+	TRY(server_settings_init(&s, given, err));
+	files = (struct rpc_client_files){.tls = {o->cert, o->key, o->ca},
+					  .token_file = o->token_file};
+	TRY(rpc_identity_new(&identity, &files, err));
+	return rpc_client_open_as(ret, o->server ? o->server : SERVER_DEFAULT, identity, err);
 }
 
 void remote_append_hex(struct buf *out, const ProtobufCBinaryData *bytes)

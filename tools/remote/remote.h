@@ -11,8 +11,8 @@
 /* The deadline of one small call. */
 #define REMOTE_TIMEOUT_MS 10000
 
-/* Opens a client. The environment stands in for what was not given, and 127.0.0.1:7077 for a
- * server. Texts are copied. */
+/* Opens a client. The environment and the user's file stand in for what was not given
+ * (server_options.h), and 127.0.0.1:7077 for a server. Texts are copied. */
 int remote_open(struct rpc_client **ret, const struct server_options *given,
 		struct err *err) _must_check_;
 
