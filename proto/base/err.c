@@ -15,7 +15,7 @@ static const char *const names[] = {
 	[-ERR_MEMORY] = "memory",       [-ERR_UNAVAILABLE] = "unavailable",
 	[-ERR_DENIED] = "denied",       [-ERR_MISMATCH] = "mismatch",
 	[-ERR_CANCELLED] = "cancelled", [-ERR_INTERNAL] = "internal",
-	[-ERR_DAMAGED] = "damaged",
+	[-ERR_DAMAGED] = "damaged",     [-ERR_UNAUTHENTICATED] = "unauthenticated",
 };
 
 static void clean_message(char *s)

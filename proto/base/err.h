@@ -30,6 +30,7 @@ enum err_code {
 	ERR_CANCELLED = -12,  /* the caller or a deadline stopped the work */
 	ERR_INTERNAL = -13,   /* a bug of ours or of a library, contained in time */
 	ERR_DAMAGED = -14,    /* stored data is damaged; the request is not at fault */
+	ERR_UNAUTHENTICATED = -15, /* nobody knows who asks; the message says what is missing */
 };
 
 #define ERR_MESSAGE_MAX 480

@@ -342,7 +342,7 @@ static uint32_t client_of(grpc_call *call)
 }
 
 void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_method *method,
-		    int refuse_code, const char *refuse_message)
+		    unsigned int roles, int refuse_code, const char *refuse_message)
 {
 	struct rpc_call *c = calloc(1, sizeof(*c));
 	grpc_op op = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER};
@@ -354,6 +354,7 @@ void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_m
 	c->calls = calls;
 	c->call = call;
 	c->method = method;
+	c->roles = roles;
 	c->arena = (struct arena)ARENA_INIT(LIMIT_REQUEST_MEMORY);
 	c->close_tag.done = on_close;
 	c->receive_tag.done = on_receive;
@@ -426,6 +427,11 @@ void rpc_call_finish(struct rpc_call *c, int code, const char *message)
 	if (!c->over)
 		finish_call(c, code, message);
 	pthread_mutex_unlock(&c->lock);
+}
+
+unsigned int rpc_call_roles(const struct rpc_call *c)
+{
+	return c->roles;
 }
 
 void *rpc_call_ctx(const struct rpc_call *c)

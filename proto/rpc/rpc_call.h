@@ -39,6 +39,6 @@ bool rpc_calls_make_place(struct rpc_calls *calls);
  * once with the code and the message. Every call is refused when memory is out.
  */
 void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_method *method,
-		    int refuse_code, const char *refuse_message);
+		    unsigned int roles, int refuse_code, const char *refuse_message);
 
 #endif

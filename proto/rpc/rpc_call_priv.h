@@ -26,6 +26,7 @@ struct rpc_call {
 	struct rpc_calls *calls;
 	grpc_call *call;
 	const struct rpc_method *method;
+	unsigned int roles; /* of the caller */
 	atomic_uint refs;
 	atomic_bool cancelled;
 

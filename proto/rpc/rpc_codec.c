@@ -132,6 +132,8 @@ grpc_status_code rpc_status_of_code(int code)
 		return GRPC_STATUS_CANCELLED;
 	case ERR_DAMAGED:
 		return GRPC_STATUS_DATA_LOSS;
+	case ERR_UNAUTHENTICATED:
+		return GRPC_STATUS_UNAUTHENTICATED;
 	default:
 		return GRPC_STATUS_INTERNAL;
 	}

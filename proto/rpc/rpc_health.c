@@ -120,12 +120,14 @@ int rpc_health_open(struct rpc_health **ret, struct rpc_server *s, const char *c
 					    .request = request,
 					    .message = on_check,
 					    .apart = true,
+					    .roles = ROLES_ANYONE,
 					    .ctx = h};
 	h->methods[1] = (struct rpc_method){.path = "/grpc.health.v1.Health/Watch",
 					    .kind = RPC_SERVER_STREAM,
 					    .request = request,
 					    .message = on_health_watch,
 					    .apart = true,
+					    .roles = ROLES_ANYONE,
 					    .closed = on_health_watch_closed,
 					    .ctx = h};
 	pthread_mutex_init(&h->lock, NULL);

@@ -9,6 +9,7 @@
 
 #include "base.h"
 #include "err.h"
+#include "roles.h"
 
 struct rpc_call;
 
@@ -30,6 +31,8 @@ struct rpc_method {
 	/* A thread and a completion queue of its own serve the method, so that it answers even when
 	 * the other methods are busy. */
 	bool apart;
+	/* Bits of enum role: a caller needs one of them. 0 is refused by rpc_server_add(). */
+	unsigned int roles;
 	const ProtobufCMessageDescriptor *request;
 	/*
 	 * Handlers return enum rpc_result, or a negative err code with *err filled, which ends the
@@ -48,6 +51,9 @@ struct rpc_method {
 	void (*sent)(struct rpc_call *c);
 	void *ctx;
 };
+
+/* Bits of enum role that the caller has. */
+unsigned int rpc_call_roles(const struct rpc_call *c);
 
 void *rpc_call_ctx(const struct rpc_call *c); /* `ctx` of the method */
 

@@ -85,12 +85,12 @@ uint32_t rpc_peer_of_address(const struct sockaddr *address, socklen_t len)
 	return 0;
 }
 
-/* Parses "ipv4:127.0.0.1:1234" or "ipv6:[::1]:1234", whose brackets may also be %5B and %5D. */
-uint32_t rpc_peer_of_text(const char *text)
+/* Parses "ipv4:127.0.0.1:1234" or "ipv6:[::1]:1234", whose brackets may also be %5B and %5D.
+ * Returns the length of the address, or 0 for any other text. */
+static size_t parse_peer(const char *text, uint8_t address[static 16], uint16_t *ret_port)
 {
 	bool is_6 = !strncmp(text, "ipv6:", 5);
 	char host[INET6_ADDRSTRLEN];
-	uint8_t address[16];
 	const char *end, *port;
 	size_t len;
 
@@ -113,5 +113,33 @@ uint32_t rpc_peer_of_text(const char *text)
 	host[len] = '\0';
 	if (inet_pton(is_6 ? AF_INET6 : AF_INET, host, address) != 1)
 		return 0;
-	return number_of(address, is_6 ? 16 : 4, htons((uint16_t)strtoul(port + 1, NULL, 10)));
+	*ret_port = htons((uint16_t)strtoul(port + 1, NULL, 10));
+	return is_6 ? 16 : 4;
+}
+
+uint32_t rpc_peer_of_text(const char *text)
+{
+	uint8_t address[16];
+	uint16_t port;
+	size_t len = parse_peer(text, address, &port);
+
+	return len ? number_of(address, len, port) : 0;
+}
+
+bool rpc_peer_is_local(const char *text)
+{
+	static const uint8_t loopback[16] = {[15] = 1};
+	static const uint8_t mapped[13] = {[10] = 0xff, [11] = 0xff, [12] = 127};
+	uint8_t address[16];
+	uint16_t port;
+	size_t len;
+
+	if (!strncmp(text, "unix:", 5))
+		return true;
+	len = parse_peer(text, address, &port);
+	if (len == 4)
+		return address[0] == 127;
+	return len == 16 && (!memcmp(address, loopback, sizeof(loopback)) ||
+			     !memcmp(address, mapped, sizeof(mapped)) ||
+			     !memcmp(address, user_prefix, sizeof(user_prefix)));
 }

@@ -22,4 +22,7 @@ uint32_t rpc_peer_of_address(const struct sockaddr *address, socklen_t len);
 /* Returns the same for an address in gRPC's text form, or 0 when the text is no such address. */
 uint32_t rpc_peer_of_text(const char *text);
 
+/* Whether it is on this machine: a Unix socket, or loopback. */
+bool rpc_peer_is_local(const char *text);
+
 #endif

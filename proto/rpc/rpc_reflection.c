@@ -326,6 +326,7 @@ int rpc_reflection_open(struct rpc_reflection **ret, struct rpc_server *s, const
 		r->methods[i] = (struct rpc_method){
 			.path = paths[i],
 			.kind = RPC_BIDI,
+			.roles = ROLES_KNOWN,
 			.request = &grpc__reflection__v1__server_reflection_request__descriptor,
 			.message = on_request,
 			.ctx = r};

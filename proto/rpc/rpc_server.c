@@ -15,6 +15,7 @@
 #include "log.h"
 #include "rpc_call.h"
 #include "rpc_codec.h"
+#include "rpc_gate.h"
 #include "rpc_listen.h"
 #include "rpc_pool.h"
 #include "rpc_tls.h"
@@ -68,7 +69,9 @@ struct rpc_server {
 	} tables[TABLES_MAX];
 	size_t table_count;
 	int lock_fd;
-	struct rpc_tls *tls; /* NULL: plain text */
+	struct rpc_tls *tls;   /* NULL: plain text */
+	struct rpc_gate *gate; /* NULL: everybody may call everything */
+	bool knows;            /* who calls over TLS, or refuses it */
 	bool insecure;
 	bool stopped;
 	struct rpc_tag drained_tag;
@@ -134,17 +137,23 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 		    struct err *err)
 {
 	unsigned int queue_count = (config->queues ? config->queues : 1) + 1;
+	struct access_config access = config->access;
 	struct rpc_server *s = calloc(1, sizeof(*s) + queue_count * sizeof(s->queues[0]));
 	int rc;
 
 	if (!s)
 		return err_no_memory(err);
 	rc = config->tls.cert || config->tls.key ? rpc_tls_open(&s->tls, &config->tls, err) : 0;
+	access.client_ca = config->tls.ca;
+	if (!rc && access.local_roles)
+		rc = rpc_gate_open(&s->gate, &access, err);
 	if (rc) {
+		rpc_tls_close(s->tls);
 		free(s);
 		return rc;
 	}
 	s->insecure = config->insecure;
+	s->knows = access.client_ca || access.tokens;
 	rpc_runtime_start();
 	s->lock_fd = -1;
 	s->workers = config->workers ? config->workers : RPC_SERVER_WORKERS;
@@ -166,6 +175,9 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 int rpc_server_add(struct rpc_server *s, const struct rpc_method *methods, size_t count,
 		   struct err *err)
 {
+	for (size_t i = 0; i < count; i++)
+		if (!methods[i].roles)
+			return err_set(err, ERR_INTERNAL, "%s has no roles", methods[i].path);
 	if (s->table_count == TABLES_MAX)
 		return err_set(err, ERR_LIMIT, "more than %d tables of methods", TABLES_MAX);
 	s->tables[s->table_count].methods = methods;
@@ -190,6 +202,10 @@ int rpc_server_listen(struct rpc_server *s, const char *address, int *ret_port, 
 		log_warn("--insecure: %s is served in plain text: who reaches it reads and writes "
 			 "everything, and who sees the network sees it too",
 			 address);
+	else if (!s->knows && !rpc_listen_is_local(address))
+		log_warn("%s: TLS without --tls-client-ca and --tokens: who reaches it is not "
+			 "asked who it is",
+			 address);
 	credentials = s->tls && !is_unix ? rpc_tls_credentials(s->tls)
 					 : grpc_insecure_server_credentials_create();
 	if (!credentials)
@@ -206,6 +222,8 @@ void rpc_server_reload(struct rpc_server *s)
 {
 	if (s->tls)
 		rpc_tls_reload(s->tls);
+	if (s->gate)
+		rpc_gate_reload(s->gate);
 }
 
 static const struct rpc_method *find_method(const struct rpc_server *s, const char *path)
@@ -240,8 +258,9 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 	struct rpc_server *s = a->server;
 	const struct rpc_method *m = a->method;
 	size_t live, most = LIMIT_CALLS + (m ? APART_JOBS : 0);
-	char path[256], message[320];
-	int code = 0;
+	unsigned int roles = ROLES_ANYONE;
+	char path[256];
+	struct err err = {0};
 
 	if (ok) {
 		if (!m) {
@@ -252,14 +271,15 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 		live = s->calls.live;
 		pthread_mutex_unlock(&s->calls.lock);
 		if (live >= most && !rpc_calls_make_place(&s->calls)) {
-			code = ERR_UNAVAILABLE;
-			snprintf(message, sizeof(message), "more than %u calls at a time",
-				 (unsigned int)LIMIT_CALLS);
+			(void)err_set(&err, ERR_UNAVAILABLE, "more than %u calls at a time",
+				      (unsigned int)LIMIT_CALLS);
 		} else if (!m || !m->message) {
-			code = ERR_UNSUPPORTED;
-			snprintf(message, sizeof(message), "%s is not served", path);
+			(void)err_set(&err, ERR_UNSUPPORTED, "%s is not served", path);
+		} else if (s->gate) {
+			(void)rpc_gate_admit(s->gate, a->call, &a->metadata, m, &roles, &err);
 		}
-		rpc_call_begin(&s->calls, a->call, code ? NULL : m, code, message);
+		rpc_call_begin(&s->calls, a->call, err.code ? NULL : m, roles, err.code,
+			       err.message);
 	}
 	if (!a->method)
 		grpc_call_details_destroy(&a->details);
@@ -404,6 +424,7 @@ void rpc_server_close(struct rpc_server *s)
 	pthread_mutex_destroy(&s->calls.lock);
 	closep(&s->lock_fd);
 	rpc_tls_close(s->tls);
+	rpc_gate_close(s->gate);
 	rpc_runtime_stop();
 	free(s);
 }

@@ -18,6 +18,7 @@
  * Messages: received ones are refused above LIMIT_MESSAGE_LEN, as they come and inflated, and may
  * take LIMIT_REQUEST_MEMORY once unpacked.
  */
+#include "access.h"
 #include "base.h"
 #include "err.h"
 #include "rpc_method.h"
@@ -39,6 +40,9 @@ struct rpc_server_config {
 	 * have changed. */
 	struct tls_files tls;
 	bool insecure; /* plain text may leave the machine */
+	/* Who may call what; its client_ca is that of tls. Without local_roles everybody may call
+	 * everything. */
+	struct access_config access;
 };
 
 int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *config,
@@ -59,7 +63,7 @@ int rpc_server_listen(struct rpc_server *s, const char *address, int *ret_port,
 
 int rpc_server_start(struct rpc_server *s, struct err *err) _must_check_;
 
-/* Reads the certificates again now, if there are any, and logs the result. Any thread. */
+/* Reads the files of certificates, roles and tokens again now and logs the result. Any thread. */
 void rpc_server_reload(struct rpc_server *s);
 
 /*

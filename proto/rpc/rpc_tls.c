@@ -101,7 +101,7 @@ grpc_server_credentials *rpc_tls_credentials(struct rpc_tls *t)
 	port->tls = t;
 	return grpc_ssl_server_credentials_create_with_options(
 		grpc_ssl_server_credentials_create_options_using_config_fetcher(
-			t->asks ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+			t->asks ? GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_BUT_DONT_VERIFY
 				: GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE,
 			fetch_certificates, port));
 }

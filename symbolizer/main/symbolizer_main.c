@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "access.h"
 #include "config.h"
 #include "io.h"
 #include "libexec.h"
@@ -53,6 +54,7 @@ struct options {
 	struct service_config service;
 	struct rpc_server_config server;
 	uint64_t stuck_seconds;
+	uint32_t local_role; /* an index */
 };
 
 #define DISK_MAX     (UINT64_C(1) << 46)
@@ -61,6 +63,10 @@ struct options {
 #define BUILDERS_MAX 64
 
 #define VARIABLE_PREFIX "RAWSTACK_SYMBOLIZER_"
+
+/* admin is for those who are known. */
+static const char *const local_role_words[] = {"none", "read", "host", "write", NULL};
+static const unsigned int local_roles[] = {ROLE_ANONYMOUS, ROLE_READ, ROLE_HOST, ROLE_WRITE};
 
 static const struct option_row rows[] = {
 	OPTION_TEXT(0, "data", "DIR", struct options, service.data_dir,
@@ -76,6 +82,16 @@ static const struct option_row rows[] = {
 		    "the key of that certificate, without a passphrase"),
 	OPTION_TEXT(0, "tls-client-ca", "FILE", struct options, server.tls.ca,
 		    "each client has to present a certificate that one of these CAs signed (mTLS)"),
+	OPTION_TEXT(0, "roles", "FILE", struct options, server.access.roles,
+		    "which roles clients have: lines \"ROLE NAME\", where ROLE is read, host, "
+		    "write or admin, and NAME spiffe://..., URI:..., DNS:... or token:...; without "
+		    "it each known client has read and write"),
+	OPTION_TEXT(0, "tokens", "FILE", struct options, server.access.tokens,
+		    "the tokens that clients may show instead of a certificate: lines "
+		    "\"NAME TOKEN\" or \"NAME sha256:HEX\""),
+	OPTION_WORD(0, "local-role", "ROLE", struct options, local_role, local_role_words,
+		    "the role of clients on this machine that show neither: none, read, host or "
+		    "write (write)"),
 	OPTION_FLAG(0, "insecure", struct options, server.insecure,
 		    "serve plain text beyond loopback, to everybody who reaches it"),
 	OPTION_TEXT(0, "port-file", "FILE", struct options, port_file,
@@ -137,8 +153,9 @@ static const struct option_usage usage = {
 		 "\n"
 		 "SIGHUP makes the service read the file again and apply keep-debug, keep-failed, "
 		 "kept-bytes, build-memory, build-cpu and build-wall; it logs which other options "
-		 "need a restart. A file with an error changes nothing. The certificates are read "
-		 "again, too. SIGTERM and SIGINT end the service. Exit status: 0 done, 1 failed, "
+		 "need a restart. A file with an error changes nothing. Certificates, "
+		 "roles and tokens are read again, too. SIGTERM and SIGINT end the service. Exit "
+		 "status: 0 done, 1 failed, "
 		 "2 wrong usage.",
 	.version = RAWSTACK_VERSION,
 	.config = &(const struct option_config){.prefix = VARIABLE_PREFIX},
@@ -161,14 +178,16 @@ static int check_worker(const char *path, struct err *err)
 	return access(path, X_OK) ? err_sys(err, errno, "--table-worker %s", path) : 0;
 }
 
-/* Checks the certificates early. The server reads them again once everything else is open. */
-static int check_certificates(const struct tls_files *files, struct err *err)
+/* Checks certificates, roles and tokens early. The server reads them again once everything else is
+ * open. */
+static int check_identities(const struct rpc_server_config *c, struct err *err)
 {
+	_cleanup_(access_closep) struct access *access = NULL;
 	struct tls_texts texts = {0};
-	int rc = tls_texts_read(&texts, files, err);
+	int rc = tls_texts_read(&texts, &c->tls, err);
 
 	tls_texts_done(&texts);
-	return rc;
+	return rc ? rc : access_open(&access, &c->access, err);
 }
 
 static int write_port(const char *path, int port, struct err *err)
@@ -244,7 +263,7 @@ static int start_service(struct program *p, const struct options *o, struct err 
 	int port, rc;
 
 	if ((rc = check_worker(o->service.worker_path, err)) ||
-	    (rc = check_certificates(&o->server.tls, err)) || (rc = listen_metrics(p, o, err)) ||
+	    (rc = check_identities(&o->server, err)) || (rc = listen_metrics(p, o, err)) ||
 	    (rc = store_check_by_child(o->service.data_dir, err)) ||
 	    (rc = service_open(&p->service, &o->service, err)) ||
 	    (rc = p->metrics ? metrics_http_start(p->metrics, fill_metrics, p, err) : 0) ||
@@ -328,6 +347,10 @@ static int check_tls(const struct options *o, struct err *err)
 		return options_refuse(&usage, err, "--tls-cert and --tls-key go together");
 	if (tls->ca && !tls->cert)
 		return options_refuse(&usage, err, "--tls-client-ca is for --tls-cert");
+	if (o->server.access.tokens && o->server.insecure)
+		return options_refuse(&usage, err,
+				      "--tokens is not for --insecure: plain text "
+				      "shows them to the network");
 	if (tls->cert && o->server.insecure)
 		return options_refuse(&usage, err, "--insecure is for a service without TLS");
 	return 0;
@@ -357,10 +380,12 @@ static int read_options(int argc, char **argv, struct options *ret, struct confi
 			},
 		.server = {.workers = RPC_SERVER_WORKERS, .keepalive_ms = RPC_SERVER_KEEPALIVE_MS},
 		.stuck_seconds = STUCK_SECONDS,
+		.local_role = ARRAY_LEN(local_roles) - 1,
 	};
 	rc = config_parse(&usage, argc, argv, ret, config, err);
 	if (rc)
 		return rc;
+	ret->server.access.local_roles = local_roles[ret->local_role];
 	return ret->service.data_dir ? check_tls(ret, err)
 				     : options_refuse(&usage, err, "--data DIR is required");
 }

@@ -71,11 +71,28 @@ UNARY(on_list, service_list, Rawstack__V1__ListRequest, Rawstack__V1__ListReply,
 UNARY(on_missing, service_missing, Rawstack__V1__MissingRequest, Rawstack__V1__MissingReply,
       RAWSTACK__V1__MISSING_REPLY__INIT)
 
+/* A host sends what only it has: the symbols of its kernel and of its vDSO. They are not to take
+ * the place of a file that somebody else sent, or to stay longer. */
+static int check_host_begin(unsigned int roles, const Rawstack__V1__BeginRequest *request,
+			    struct err *err)
+{
+	if (roles & ROLES_WRITE)
+		return 0;
+	if (request->kind != RAWSTACK__V1__BINARY_KIND__BINARY_KIND_KALLSYMS &&
+	    request->kind != RAWSTACK__V1__BINARY_KIND__BINARY_KIND_VDSO)
+		return err_set(err, ERR_DENIED,
+			       "the role host uploads symbols of kernels and vDSOs only");
+	if (request->replace || request->pin)
+		return err_set(err, ERR_DENIED, "the role host neither replaces nor pins");
+	return 0;
+}
+
 static int on_begin(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
 {
 	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
 	Rawstack__V1__BeginReply reply = RAWSTACK__V1__BEGIN_REPLY__INIT;
 
+	TRY(check_host_begin(rpc_call_roles(c), (const Rawstack__V1__BeginRequest *)request, err));
 	TRY(service_begin(rpc_call_ctx(c), (const Rawstack__V1__BeginRequest *)request,
 			  rpc_call_client(c), &arena, &reply, err));
 	return rpc_call_reply(c, &reply.base, err);
@@ -276,29 +293,32 @@ static void on_table_watch_closed(struct rpc_call *c)
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-#define METHOD(name, k, type, ...)                                          \
+/* A method without roles does not compile. */
+#define METHOD(name, k, who, type, ...)                                     \
 	{                                                                   \
-		.path = "/rawstack.v1." name, .kind = k,                    \
+		.path = "/rawstack.v1." name, .kind = k, .roles = (who),    \
 		.request = &rawstack__v1__##type##__descriptor, __VA_ARGS__ \
 	}
 
 static const struct rpc_method templates[] = {
-	METHOD("Symbolizer/Symbolize", RPC_UNARY, stack_batch, .message = on_symbolize),
-	METHOD("Symbolizer/SymbolizeStream", RPC_BIDI, stack_batch, .message = on_stream_batch,
-	       .closed = on_stream_closed),
-	METHOD("Symbolizer/Resolve", RPC_UNARY, resolve_request, .message = on_resolve),
-	METHOD("Binaries/Begin", RPC_UNARY, begin_request, .message = on_begin),
-	METHOD("Binaries/Upload", RPC_CLIENT_STREAM, upload_chunk, .message = on_chunk,
-	       .end = on_upload_end, .closed = on_upload_closed),
-	METHOD("Binaries/Finish", RPC_UNARY, finish_request, .message = on_finish),
-	METHOD("Binaries/Get", RPC_UNARY, get_request, .message = on_get),
-	METHOD("Binaries/List", RPC_UNARY, list_request, .message = on_list),
-	METHOD("Binaries/Delete", RPC_UNARY, delete_request, .message = on_delete),
-	METHOD("Binaries/Pin", RPC_UNARY, pin_request, .message = on_pin),
-	METHOD("Binaries/Missing", RPC_UNARY, missing_request, .message = on_missing),
-	METHOD("Binaries/Watch", RPC_SERVER_STREAM, watch_request, .message = on_table_watch,
-	       .sent = on_watch_sent, .closed = on_table_watch_closed),
-	METHOD("Binaries/Limits", RPC_UNARY, limits_request, .message = on_limits),
+	METHOD("Symbolizer/Symbolize", RPC_UNARY, ROLES_LOOKUP, stack_batch,
+	       .message = on_symbolize),
+	METHOD("Symbolizer/SymbolizeStream", RPC_BIDI, ROLES_LOOKUP, stack_batch,
+	       .message = on_stream_batch, .closed = on_stream_closed),
+	METHOD("Symbolizer/Resolve", RPC_UNARY, ROLES_LOOKUP, resolve_request,
+	       .message = on_resolve),
+	METHOD("Binaries/Begin", RPC_UNARY, ROLES_UPLOAD, begin_request, .message = on_begin),
+	METHOD("Binaries/Upload", RPC_CLIENT_STREAM, ROLES_UPLOAD, upload_chunk,
+	       .message = on_chunk, .end = on_upload_end, .closed = on_upload_closed),
+	METHOD("Binaries/Finish", RPC_UNARY, ROLES_UPLOAD, finish_request, .message = on_finish),
+	METHOD("Binaries/Get", RPC_UNARY, ROLES_READ, get_request, .message = on_get),
+	METHOD("Binaries/List", RPC_UNARY, ROLES_READ, list_request, .message = on_list),
+	METHOD("Binaries/Delete", RPC_UNARY, ROLES_WRITE, delete_request, .message = on_delete),
+	METHOD("Binaries/Pin", RPC_UNARY, ROLES_WRITE, pin_request, .message = on_pin),
+	METHOD("Binaries/Missing", RPC_UNARY, ROLES_READ, missing_request, .message = on_missing),
+	METHOD("Binaries/Watch", RPC_SERVER_STREAM, ROLES_LOOKUP, watch_request,
+	       .message = on_table_watch, .sent = on_watch_sent, .closed = on_table_watch_closed),
+	METHOD("Binaries/Limits", RPC_UNARY, ROLES_LOOKUP, limits_request, .message = on_limits),
 };
 
 struct service_rpc {

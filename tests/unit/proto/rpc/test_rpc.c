@@ -123,7 +123,7 @@ static int on_busy(struct rpc_call *c, const ProtobufCMessage *message _unused_,
 
 #define METHOD(p, k, ...)                                                       \
 	{                                                                       \
-		.path = "/test.T/" p, .kind = k,                                \
+		.path = "/test.T/" p, .kind = k, .roles = ROLES_KNOWN,          \
 		.request = &rawstack__v1__upload_chunk__descriptor, __VA_ARGS__ \
 	}
 

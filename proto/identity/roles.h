@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_ROLES_H
+#define RAWSTACK_ROLES_H
+/*
+ * Which roles a client has, by the alternative names of its certificate or by its token. They stand
+ * in a file, of which each line has a role and a name:
+ *
+ *	# who may do what
+ *	write  spiffe://example.org/ci
+ *	host   spiffe://example.org/web*       a * at the end stands for any text
+ *	read   DNS:grafana.example.org
+ *	admin  token:ops                       a token by its name (tokens.h)
+ *
+ * A client that several lines name has the roles of all of them. A certificate with several URIs
+ * has none that counts, as SPIFFE has it (X.509-SVID, section 2). Safe from any thread.
+ */
+#include "base.h"
+#include "err.h"
+
+/* The most bytes of the file. */
+#define LIMIT_ROLES_LEN MIB
+
+/* Bits: the roles that a client has, and those of which a method wants one. */
+enum role {
+	ROLE_ANONYMOUS = 1, /* everybody has it */
+	ROLE_READ = 2,
+	ROLE_HOST = 4, /* looks addresses up, and uploads symbols of the kernel and the vDSO */
+	ROLE_WRITE = 8,
+	ROLE_ADMIN = 16,
+};
+
+/* What a method may want. A role that includes another stands in the rows of that one. */
+#define ROLES_ANYONE (ROLE_ANONYMOUS | ROLES_KNOWN)
+#define ROLES_KNOWN  (ROLE_READ | ROLE_HOST | ROLE_WRITE | ROLE_ADMIN)
+#define ROLES_LOOKUP ROLES_KNOWN
+#define ROLES_READ   (ROLE_READ | ROLE_WRITE | ROLE_ADMIN)
+#define ROLES_UPLOAD (ROLE_HOST | ROLE_WRITE | ROLE_ADMIN)
+#define ROLES_WRITE  (ROLE_WRITE | ROLE_ADMIN)
+
+/* "read", "host", "write", "admin" in the order of the bits, ending in NULL. */
+extern const char *const role_words[];
+
+/* Writes "read, host" and so on, or "none". */
+void role_names(unsigned int roles, char to[static 40]);
+
+struct roles;
+
+/* ERR_DATA: FILE:LINE and what is wrong with it; errors of io_read_file() with LIMIT_ROLES_LEN. */
+int roles_read(struct roles **ret, const char *path, struct err *err) _must_check_;
+void roles_free(struct roles *r);
+DEFINE_FREEP(struct roles, roles_free);
+
+/* The roles of one name, such as "DNS:a" or "token:b". */
+unsigned int roles_of_name(const struct roles *r, const char *name);
+
+#endif

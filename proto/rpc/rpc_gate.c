@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rpc_gate.h"
+
+#include <grpc/grpc_security.h>
+#include <grpc/grpc_security_constants.h>
+#include <grpc/slice.h>
+#include <grpc/support/alloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "io.h"
+#include "log.h"
+#include "rpc_codec.h"
+#include "rpc_peer.h"
+#include "token.h"
+
+enum {
+	TOLD_MAX =
+		20, /* lines of refusals in a second: who is refused decides how many there are */
+};
+
+struct rpc_gate {
+	struct access *access;
+	pthread_mutex_t lock; /* of what follows */
+	uint64_t second;      /* in which so many were told: */
+	unsigned int told;
+	uint64_t untold;
+};
+
+int rpc_gate_open(struct rpc_gate **ret, const struct access_config *config, struct err *err)
+{
+	_cleanup_(rpc_gate_closep) struct rpc_gate *g = calloc(1, sizeof(*g));
+	int rc;
+
+	if (!g)
+		return err_no_memory(err);
+	pthread_mutex_init(&g->lock, NULL);
+	rc = access_open(&g->access, config, err);
+	if (!rc)
+		*ret = TAKE_PTR(g);
+	return rc;
+}
+
+void rpc_gate_close(struct rpc_gate *g)
+{
+	if (!g)
+		return;
+	access_close(g->access);
+	pthread_mutex_destroy(&g->lock);
+	free(g);
+}
+
+void rpc_gate_reload(struct rpc_gate *g)
+{
+	struct err err;
+
+	if (access_reload(g->access, &err))
+		log_warn("%s; what was there before stays", err.message);
+}
+
+static const grpc_auth_property *find_property(const grpc_auth_context *context, const char *name)
+{
+	grpc_auth_property_iterator it = grpc_auth_context_find_properties_by_name(context, name);
+
+	return grpc_auth_property_iterator_next(&it);
+}
+
+static bool has_tls(const grpc_auth_context *context)
+{
+	const grpc_auth_property *p =
+		find_property(context, GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME);
+
+	return p && p->value_length == 3 && !memcmp(p->value, "ssl", 3);
+}
+
+/* Copies the word of "authorization: Bearer WORD"; false when there is none. */
+static bool copy_token(const grpc_metadata_array *metadata, char *to, size_t len)
+{
+	static const char bearer[] = "Bearer ";
+	char value[LIMIT_TOKEN_LEN + sizeof(bearer)];
+
+	for (size_t i = 0; i < metadata->count; i++) {
+		const grpc_metadata *m = &metadata->metadata[i];
+
+		if (grpc_slice_str_cmp(m->key, "authorization") != 0)
+			continue;
+		/* What is too long is cut, and no token that is known. */
+		rpc_slice_text(m->value, value, sizeof(value));
+		/* RFC 9110, section 11.1: the word of the scheme may be written in any case. */
+		if (strncasecmp(value, bearer, sizeof(bearer) - 1) != 0)
+			value[0] = '\0';
+		snprintf(to, len, "%s", value[0] ? value + sizeof(bearer) - 1 : "");
+		return true;
+	}
+	return false;
+}
+
+static void tell_refusal(struct rpc_gate *g, const char *path, const char *who, const char *peer,
+			 const char *why)
+{
+	const uint64_t second = io_mono_ns() / UINT64_C(1000000000);
+	uint64_t untold = 0;
+	bool tells;
+
+	pthread_mutex_lock(&g->lock);
+	if (second != g->second) {
+		untold = g->untold;
+		g->second = second;
+		g->told = 0;
+		g->untold = 0;
+	}
+	tells = g->told < TOLD_MAX;
+	g->told += tells;
+	g->untold += !tells;
+	pthread_mutex_unlock(&g->lock);
+	if (untold)
+		log_warn("%llu more calls were refused", (unsigned long long)untold);
+	if (tells)
+		log_warn("refused: %s to %s (%s): %s", path, who, peer, why);
+}
+
+static int judge_call(struct rpc_gate *g, const grpc_auth_context *context, const char *peer,
+		      const grpc_metadata_array *metadata, struct access_verdict *ret,
+		      struct err *err)
+{
+	const grpc_auth_property *leaf = find_property(context, GRPC_X509_PEM_CERT_PROPERTY_NAME);
+	const grpc_auth_property *chain =
+		find_property(context, GRPC_X509_PEM_CERT_CHAIN_PROPERTY_NAME);
+	char token[LIMIT_TOKEN_LEN + 1];
+	struct access_shown shown = {.is_plain = !has_tls(context)};
+	bool has_token = copy_token(metadata, token, sizeof(token));
+
+	shown.is_local = shown.is_plain && rpc_peer_is_local(peer);
+	if (leaf && !shown.is_plain) {
+		shown.leaf = leaf->value;
+		shown.leaf_len = leaf->value_length;
+		shown.chain = chain ? chain->value : NULL;
+		shown.chain_len = chain ? chain->value_length : 0;
+	}
+	shown.token = has_token ? token : NULL;
+	return access_judge(g->access, &shown, ret, err);
+}
+
+int rpc_gate_admit(struct rpc_gate *g, grpc_call *call, const grpc_metadata_array *metadata,
+		   const struct rpc_method *method, unsigned int *ret_roles, struct err *err)
+{
+	struct access_verdict verdict = {.roles = ROLE_ANONYMOUS};
+	grpc_auth_context *context;
+	char *peer, has[40];
+	int rc = 0;
+
+	*ret_roles = ROLE_ANONYMOUS;
+	if (method->roles & ROLE_ANONYMOUS)
+		return 0;
+	context = grpc_call_auth_context(call);
+	peer = grpc_call_get_peer(call);
+	rc = judge_call(g, context, peer ? peer : "", metadata, &verdict, err);
+	if (!rc && !(verdict.roles & method->roles)) {
+		role_names(verdict.roles, has);
+		rc = err_set(err, ERR_DENIED, "%s has no role for %s (its roles: %s)", verdict.who,
+			     method->path, has);
+	}
+	if (rc)
+		tell_refusal(g, method->path, verdict.who, peer ? peer : "?", err->message);
+	*ret_roles = verdict.roles;
+	gpr_free(peer);
+	if (context)
+		grpc_auth_context_release(context);
+	return rc;
+}
