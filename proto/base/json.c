@@ -71,8 +71,18 @@ void json_key(struct buf *out, const char *key)
 	buf_u8(out, ':');
 }
 
+void json_unsigned(struct buf *out, uint64_t v)
+{
+	put_separator(out);
+	buf_decimal(out, v);
+}
+
 void json_number(struct buf *out, int64_t v)
 {
+	if (v >= 0) {
+		json_unsigned(out, (uint64_t)v);
+		return;
+	}
 	put_separator(out);
 	buf_printf(out, "%" PRId64, v);
 }
@@ -110,6 +120,12 @@ void json_key_number(struct buf *out, const char *key, int64_t v)
 {
 	json_key(out, key);
 	json_number(out, v);
+}
+
+void json_key_unsigned(struct buf *out, const char *key, uint64_t v)
+{
+	json_key(out, key);
+	json_unsigned(out, v);
 }
 
 void json_key_bool(struct buf *out, const char *key, bool v)

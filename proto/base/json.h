@@ -24,6 +24,7 @@ void json_key(struct buf *out, const char *key);
 
 void json_text(struct buf *out, const void *p, size_t len);
 void json_number(struct buf *out, int64_t v);
+void json_unsigned(struct buf *out, uint64_t v);
 void json_decimal(struct buf *out, double v); /* with six digits */
 void json_bool(struct buf *out, bool v);
 void json_null(struct buf *out);
@@ -31,6 +32,7 @@ void json_null(struct buf *out);
 void json_key_text(struct buf *out, const char *key, const void *p, size_t len);
 void json_key_cstr(struct buf *out, const char *key, const char *s);
 void json_key_number(struct buf *out, const char *key, int64_t v);
+void json_key_unsigned(struct buf *out, const char *key, uint64_t v);
 void json_key_bool(struct buf *out, const char *key, bool v);
 
 /* Writes a fraction from 0 to 1 with six digits. */

@@ -9,12 +9,14 @@
 #include <sys/vfs.h>
 
 #include "config.h"
+#include "json.h"
 #include "limits.h"
 #include "log.h"
 #include "number.h"
 #include "options.h"
 #include "sampler_command.h"
 #include "session.h"
+#include "stdout_end.h"
 
 /* Most processes named with --pid: the size of the set in the kernel. */
 #define LIMIT_TARGET_PIDS LIMIT(1024)
@@ -193,21 +195,29 @@ static int check_args(struct args *a, struct err *err)
 	return 0;
 }
 
-static void print_stats(const struct session_stats *s, bool as_json)
+static void print_run_stats(const struct session_stats *s)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(8192);
+
+	json_open(&out, '{');
+	json_key_cstr(&out, "backend", s->backend);
+	json_key_unsigned(&out, "runs", s->source.runs);
+	json_key_unsigned(&out, "stored", s->stored);
+	json_key_unsigned(&out, "idle", s->source.idle);
+	json_key_unsigned(&out, "filtered", s->source.filtered);
+	json_key_unsigned(&out, "user_frames", s->user_frames);
+	losses_put_json(&out, "losses", s->losses);
+	json_close(&out, '}');
+	buf_str(&out, "\n");
+	stdout_put(&out);
+}
+
+static void log_run_stats(const struct session_stats *s)
 {
 	const struct backend_stats *b = &s->source;
 	char losses[SPOOL_LOSS_COUNT * 48]; /* room for a name and 20 digits each */
 	size_t len = 0;
 
-	if (as_json) {
-		printf("{\"backend\":\"%s\",\"runs\":%" PRIu64 ",\"stored\":%" PRIu64
-		       ",\"idle\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"user_frames\":%" PRIu64
-		       ",\"losses\":{",
-		       s->backend, b->runs, s->stored, b->idle, b->filtered, s->user_frames);
-		for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
-			printf("%s\"%s\":%" PRIu64, i ? "," : "", spool_loss_name(i), s->losses[i]);
-		printf("}}\n");
-	}
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
 		if (spool_loss_is_of_samples(i))
 			len += (size_t)snprintf(losses + len, sizeof(losses) - len, ", %s %" PRIu64,
@@ -257,20 +267,14 @@ static int run_sampling(int argc, char **argv, struct err *err)
 	};
 	_cleanup_(config_done) struct config config = {0};
 	struct session_stats stats;
-	int rc = config_parse(&usage, argc, argv, &a, &config, err);
 
-	if (rc)
-		return rc;
-	rc = check_args(&a, err);
-	if (rc)
-		return rc;
-	rc = config_answer(&config, &usage, &a, err);
-	if (rc)
-		return rc;
-	rc = session_run(&a.session, &stats, err);
-	if (rc)
-		return rc;
-	print_stats(&stats, a.stats);
+	TRY(config_parse(&usage, argc, argv, &a, &config, err));
+	TRY(check_args(&a, err));
+	TRY(config_answer(&config, &usage, &a, err));
+	TRY(session_run(&a.session, &stats, err));
+	if (a.stats)
+		print_run_stats(&stats);
+	log_run_stats(&stats);
 	return check_kept(&stats, err);
 }
 

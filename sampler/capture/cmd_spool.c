@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "json.h"
+#include "limits.h"
 #include "log.h"
 #include "options.h"
 #include "sampler_command.h"
@@ -14,6 +16,10 @@
 enum {
 	BATCH_SAMPLES = 4096
 };
+
+/* A sample as JSON takes some 30 KiB. Only a made-up spool has paths so long that it takes more
+ * than this. */
+#define SAMPLE_LEN_MAX (64 * MIB)
 
 struct view {
 	const char *dir;
@@ -57,11 +63,9 @@ static const struct option_usage usage = {
 
 static int open_all(const struct view *v, struct spool_reader **ret, struct err *err)
 {
-	int rc = spool_reader_open(ret, v->dir, NULL, err);
-
-	if (!rc)
-		spool_reader_from_start(*ret);
-	return rc;
+	TRY(spool_reader_open(ret, v->dir, NULL, err));
+	spool_reader_from_start(*ret);
+	return 0;
 }
 
 /* Warns of segments of another format, which are no damage. */
@@ -76,24 +80,6 @@ static void warn_skipped_segments(const struct spool_reader *r)
 }
 
 /* --- cat ------------------------------------------------------------------------------------- */
-
-/* Prints untrusted bytes as a JSON string. A byte that is not ASCII becomes the code point of its
- * value. */
-static void print_json_text(const struct spool_batch *b, uint32_t index)
-{
-	putchar('"');
-	for (uint32_t i = 0; index < b->string_count && i < b->strings[index].len; i++) {
-		unsigned char c = (unsigned char)b->strings[index].p[i];
-
-		if (c == '"' || c == '\\')
-			printf("\\%c", c);
-		else if (c < 0x20 || c >= 0x7f)
-			printf("\\u%04x", c);
-		else
-			putchar(c);
-	}
-	putchar('"');
-}
 
 static void print_spool_string(const struct spool_batch *b, uint32_t index)
 {
@@ -123,38 +109,43 @@ static const char *reason_key(uint8_t reason)
 	return reason < ARRAY_LEN(names) ? names[reason] : "unknown";
 }
 
-static void print_json_frame(const struct spool_batch *b, const struct location *l)
+/* Writes a member of an object, whose text is empty if it is missing. */
+static void put_batch_string(struct buf *out, const char *key, const struct spool_batch *b,
+			     uint32_t index)
+{
+	if (index < b->string_count)
+		json_key_text(out, key, b->strings[index].p, b->strings[index].len);
+	else
+		json_key_cstr(out, key, "");
+}
+
+/* Writes a member of an object, unless its text is missing. */
+static void put_if_known(struct buf *out, const char *key, const struct spool_batch *b,
+			 uint32_t index)
+{
+	if (index < b->string_count)
+		put_batch_string(out, key, b, index);
+}
+
+static void put_cat_frame(struct buf *out, const struct spool_batch *b, const struct location *l)
 {
 	char hex[BUILD_ID_HEX_MAX];
 
-	printf("{\"kind\":\"%s\",\"mode\":\"%s\"", kind_name(l->kind),
-	       l->mode == LOCATION_RETURN ? "return" : "exact");
+	json_open(out, '{');
+	json_key_cstr(out, "kind", kind_name(l->kind));
+	json_key_cstr(out, "mode", l->mode == LOCATION_RETURN ? "return" : "exact");
 	if (l->module < b->module_count) {
 		const struct spool_module *m = &b->modules[l->module];
 
 		if (m->id.len)
-			printf(",\"build_id\":\"%s\"", build_id_hex(&m->id, hex));
-		if (m->path < b->string_count) {
-			printf(",\"path\":");
-			print_json_text(b, m->path);
-		}
+			json_key_cstr(out, "build_id", build_id_hex(&m->id, hex));
+		put_if_known(out, "path", b, m->path);
 	}
-	if (l->name < b->string_count) {
-		printf(",\"name\":");
-		print_json_text(b, l->name);
-	}
+	put_if_known(out, "name", b, l->name);
 	if (l->kind == LOCATION_UNRESOLVED)
-		printf(",\"reason\":\"%s\"", reason_key(l->reason));
-	printf(",\"address\":%" PRIu64 "}", l->address);
-}
-
-/* Prints a member of an object, unless its text is missing. */
-static void print_json_member(const struct spool_batch *b, const char *key, uint32_t index)
-{
-	if (index >= b->string_count)
-		return;
-	printf(",\"%s\":", key);
-	print_json_text(b, index);
+		json_key_cstr(out, "reason", reason_key(l->reason));
+	json_key_unsigned(out, "address", l->address);
+	json_close(out, '}');
 }
 
 /* Returns the letter of ps(1) for task_struct::__state, whose bits are stable since Linux 4.14. */
@@ -163,29 +154,35 @@ static const char *state_letter(uint32_t state)
 	return !state ? "R" : state & 1 ? "S" : state & 2 ? "D" : state & 0xc ? "T" : "X";
 }
 
-static void print_sample_json(const struct spool_batch *b, const struct spool_sample *s)
+static void put_cat_sample(struct buf *out, const struct spool_batch *b,
+			   const struct spool_sample *s)
 {
 	const struct spool_thread *t = &b->threads[s->thread];
 	const struct spool_stack *stack = &b->stacks[s->stack];
 
-	printf("{\"time_ns\":%" PRIu64 ",\"cpu\":%u,\"weight\":%u,\"pid\":%u,\"tid\":%u,\"comm\":",
-	       s->time_ns, s->cpu, s->weight, t->pid, t->tid);
-	print_json_text(b, t->comm);
-	printf(",\"exe\":");
-	print_json_text(b, t->exe);
-	printf(",\"state\":\"%s\"", state_letter(t->state));
-	print_json_member(b, "cgroup", t->cgroup);
-	print_json_member(b, "container", t->container);
-	print_json_member(b, "service", t->service);
-	print_json_member(b, "labels", t->labels);
-	printf(",\"cgroup_id\":%" PRIu64 ",\"flags\":%u,\"end\":\"%s\",\"frames\":[", t->cgroup_id,
-	       stack->flags, spool_end_name(spool_end_of(stack)));
-	for (uint32_t i = 0; i < stack->count; i++) {
-		if (i)
-			putchar(',');
-		print_json_frame(b, &b->locations[stack->locations[i]]);
-	}
-	printf("]}\n");
+	json_open(out, '{');
+	json_key_unsigned(out, "time_ns", s->time_ns);
+	json_key_number(out, "cpu", s->cpu);
+	json_key_number(out, "weight", s->weight);
+	json_key_number(out, "pid", t->pid);
+	json_key_number(out, "tid", t->tid);
+	put_batch_string(out, "comm", b, t->comm);
+	put_batch_string(out, "exe", b, t->exe);
+	json_key_cstr(out, "state", state_letter(t->state));
+	put_if_known(out, "cgroup", b, t->cgroup);
+	put_if_known(out, "container", b, t->container);
+	put_if_known(out, "service", b, t->service);
+	put_if_known(out, "labels", b, t->labels);
+	json_key_unsigned(out, "cgroup_id", t->cgroup_id);
+	json_key_number(out, "flags", stack->flags);
+	json_key_cstr(out, "end", spool_end_name(spool_end_of(stack)));
+	json_key(out, "frames");
+	json_open(out, '[');
+	for (uint32_t i = 0; i < stack->count; i++)
+		put_cat_frame(out, b, &b->locations[stack->locations[i]]);
+	json_close(out, ']');
+	json_close(out, '}');
+	buf_str(out, "\n");
 }
 
 static void print_folded_frame(const struct spool_batch *b, const struct location *l)
@@ -214,26 +211,40 @@ static void print_folded(const struct spool_batch *b, const struct spool_sample 
 	printf(" %u\n", s->weight);
 }
 
+/* Prints the samples of a batch, and uses `line` for each of them. */
+static int print_samples(const struct view *v, const struct spool_batch *b, struct buf *line,
+			 struct err *err)
+{
+	for (size_t i = 0; i < b->sample_count; i++) {
+		if (v->pid && b->threads[b->samples[i].thread].pid != v->pid)
+			continue;
+		if (v->format == CAT_FOLDED) {
+			print_folded(b, &b->samples[i]);
+			continue;
+		}
+		buf_reset(line);
+		put_cat_sample(line, b, &b->samples[i]);
+		if (line->failed)
+			return err_full(err, line->no_memory,
+					"%s: a sample of more than %" PRIu64 " bytes of JSON",
+					v->dir, SAMPLE_LEN_MAX);
+		stdout_put(line);
+	}
+	return ferror(stdout) ? stdout_flush(err) : 0;
+}
+
 static int run_cat(const struct view *v, struct err *err)
 {
 	_cleanup_(spool_reader_closep) struct spool_reader *r = NULL;
+	_cleanup_(buf_done) struct buf line = BUF_INIT(SAMPLE_LEN_MAX);
 	struct spool_batch b;
-	int rc = open_all(v, &r, err);
+	int rc;
 
-	if (!rc)
-		spool_reader_name_late(r);
-	while (!rc && (rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1) {
-		for (size_t i = 0; i < b.sample_count; i++) {
-			if (v->pid && b.threads[b.samples[i].thread].pid != v->pid)
-				continue;
-			if (v->format == CAT_FOLDED)
-				print_folded(&b, &b.samples[i]);
-			else
-				print_sample_json(&b, &b.samples[i]);
-		}
-		rc = ferror(stdout) ? stdout_flush(err) : 0;
-	}
-	if (!rc)
+	TRY(open_all(v, &r, err));
+	spool_reader_name_late(r);
+	while ((rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1)
+		TRY(print_samples(v, &b, &line, err));
+	if (rc == 0)
 		warn_skipped_segments(r);
 	return rc;
 }
@@ -278,35 +289,29 @@ static void add_batch_totals(struct totals *t, const struct spool_batch *b)
 
 static int run_spool_ls(const struct view *v, struct err *err)
 {
-	_cleanup_(spool_reader_closep) struct spool_reader *r = NULL;
+	_cleanup_(spool_reader_closep) struct spool_reader *all = NULL;
+	_cleanup_(spool_reader_closep) struct spool_reader *unshipped = NULL;
 	struct totals t = {.segment = 0};
 	struct spool_batch b;
 	uint64_t left = 0;
-	int rc = open_all(v, &r, err);
+	int rc;
 
-	while (!rc && (rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1) {
+	TRY(open_all(v, &all, err));
+	while ((rc = spool_reader_next(all, BATCH_SAMPLES, &b, err)) == 1) {
 		if (b.segment != t.segment)
 			print_segment(&t);
 		add_batch_totals(&t, &b);
-		rc = 0;
 	}
-	if (rc)
-		return rc;
+	TRY(rc);
 	print_segment(&t);
-	warn_skipped_segments(r);
-	spool_reader_closep(&r);
-	r = NULL;
-	/* Read the spool once more, from the acknowledgement on. */
-	rc = spool_reader_open(&r, v->dir, NULL, err);
-	while (!rc && (rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1) {
+	warn_skipped_segments(all);
+	TRY(spool_reader_open(&unshipped, v->dir, NULL, err));
+	while ((rc = spool_reader_next(unshipped, BATCH_SAMPLES, &b, err)) == 1)
 		left += b.sample_count;
-		rc = 0;
-	}
-	if (!rc)
-		printf("%" PRIu64 " segments with %" PRIu64 " samples, %" PRIu64
-		       " of them not shipped\n",
-		       t.segments, t.all_samples, left);
-	return rc;
+	TRY(rc);
+	printf("%" PRIu64 " segments with %" PRIu64 " samples, %" PRIu64 " of them not shipped\n",
+	       t.segments, t.all_samples, left);
+	return 0;
 }
 
 static int run_verify(const struct view *v, struct err *err)
@@ -314,14 +319,12 @@ static int run_verify(const struct view *v, struct err *err)
 	_cleanup_(spool_reader_closep) struct spool_reader *r = NULL;
 	uint64_t samples = 0;
 	struct spool_batch b;
-	int rc = open_all(v, &r, err);
+	int rc;
 
-	while (!rc && (rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1) {
+	TRY(open_all(v, &r, err));
+	while ((rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1)
 		samples += b.sample_count;
-		rc = 0;
-	}
-	if (rc)
-		return rc;
+	TRY(rc);
 	warn_skipped_segments(r);
 	printf("%" PRIu64 " samples, %" PRIu64 " damaged bytes\n", samples,
 	       spool_reader_damaged_len(r));
@@ -348,72 +351,91 @@ static double ratio_of(uint64_t a, uint64_t b)
 	return b ? (double)a / (double)b : 0;
 }
 
-static void print_ends(const struct view *v, const uint64_t counts[static SPOOL_END_COUNT])
+/* What `stats` tells: the bytes by kind of record, and how the stacks end. */
+struct spool_facts {
+	struct spool_stats bytes;
+	uint64_t ends[SPOOL_END_COUNT];
+};
+
+static void print_facts(const struct spool_facts *f)
 {
+	const struct spool_stats *s = &f->bytes;
 	uint64_t total = 0;
 
+	if (s->unread)
+		printf("%" PRIu64 " segments of another format, not read\n", s->unread);
+	printf("%" PRIu64 " segments, %" PRIu64 " of them packed: %" PRIu64
+	       " bytes on the disk, %" PRIu64 " unpacked\n%" PRIu64
+	       " samples, %.2f bytes each (%.2f unpacked)\n\n"
+	       "%-13s %10s %10s %12s %8s\n",
+	       s->segments, s->packed, s->len, s->raw_len, s->samples, ratio_of(s->len, s->samples),
+	       ratio_of(s->raw_len, s->samples), "record", "records", "entries", "bytes",
+	       "/sample");
+	for (int i = 1; i < SPOOL_STATS_TYPES; i++)
+		printf("%-13s %10" PRIu64 " %10" PRIu64 " %12" PRIu64 " %8.2f\n", type_names[i],
+		       s->types[i].records, s->types[i].entries, s->types[i].len,
+		       ratio_of(s->types[i].len, s->samples));
+	printf("\nstacks end\n");
 	for (int i = 0; i < SPOOL_END_COUNT; i++)
-		total += counts[i];
-	if (v->json)
-		printf(",\"stack_ends\":{");
-	else
-		printf("\nstacks end\n");
+		total += f->ends[i];
 	for (int i = 0; i < SPOOL_END_COUNT; i++)
-		if (v->json)
-			printf("%s\"%s\":%" PRIu64, i ? "," : "", spool_end_name(i), counts[i]);
-		else if (counts[i])
-			printf("%6.1f %%  %s\n", 100 * ratio_of(counts[i], total),
+		if (f->ends[i])
+			printf("%6.1f %%  %s\n", 100 * ratio_of(f->ends[i], total),
 			       spool_end_name(i));
-	if (v->json)
-		printf("}");
-	else if (counts[SPOOL_END_UNVERIFIED])
+	if (f->ends[SPOOL_END_UNVERIFIED])
 		printf("unverified: only names tell whether the last function has a caller; see "
 		       "rawstack stats\n");
 }
 
+static void put_facts(struct buf *out, const struct spool_facts *f)
+{
+	const struct spool_stats *s = &f->bytes;
+
+	json_open(out, '{');
+	json_key_unsigned(out, "segments", s->segments);
+	json_key_unsigned(out, "packed", s->packed);
+	json_key_unsigned(out, "bytes", s->len);
+	json_key_unsigned(out, "raw_bytes", s->raw_len);
+	json_key_unsigned(out, "samples", s->samples);
+	json_key_unsigned(out, "damaged_bytes", s->damaged_len);
+	json_key_unsigned(out, "unread_segments", s->unread);
+	json_key(out, "bytes_per_sample");
+	json_decimal(out, ratio_of(s->len, s->samples));
+	json_key(out, "types");
+	json_open(out, '{');
+	for (int i = 1; i < SPOOL_STATS_TYPES; i++) {
+		json_key(out, type_names[i]);
+		json_open(out, '{');
+		json_key_unsigned(out, "records", s->types[i].records);
+		json_key_unsigned(out, "entries", s->types[i].entries);
+		json_key_unsigned(out, "bytes", s->types[i].len);
+		json_close(out, '}');
+	}
+	json_close(out, '}');
+	json_key(out, "stack_ends");
+	json_open(out, '{');
+	for (int i = 0; i < SPOOL_END_COUNT; i++)
+		json_key_unsigned(out, spool_end_name(i), f->ends[i]);
+	json_close(out, '}');
+	json_close(out, '}');
+	buf_str(out, "\n");
+}
+
 static int run_spool_stats(const struct view *v, struct err *err)
 {
-	uint64_t ends[SPOOL_END_COUNT] = {0};
-	struct spool_stats s;
-	int rc = spool_stats_read(&s, v->dir, err);
+	_cleanup_(buf_done) struct buf out = BUF_INIT(MIB);
+	struct spool_facts facts = {.ends = {0}};
 
-	if (!rc)
-		rc = spool_end_count(ends, v->dir, err);
-	if (rc)
-		return rc;
-	if (!v->json && s.unread)
-		printf("%" PRIu64 " segments of another format, not read\n", s.unread);
-	if (v->json)
-		printf("{\"segments\":%" PRIu64 ",\"packed\":%" PRIu64 ",\"bytes\":%" PRIu64
-		       ",\"raw_bytes\":%" PRIu64 ",\"samples\":%" PRIu64
-		       ",\"damaged_bytes\":%" PRIu64 ",\"unread_segments\":%" PRIu64
-		       ",\"bytes_per_sample\":%.2f,\"types\":{",
-		       s.segments, s.packed, s.len, s.raw_len, s.samples, s.damaged_len, s.unread,
-		       ratio_of(s.len, s.samples));
-	else
-		printf("%" PRIu64 " segments, %" PRIu64 " of them packed: %" PRIu64
-		       " bytes on the disk, %" PRIu64 " unpacked\n%" PRIu64
-		       " samples, %.2f bytes each (%.2f unpacked)\n\n"
-		       "%-13s %10s %10s %12s %8s\n",
-		       s.segments, s.packed, s.len, s.raw_len, s.samples,
-		       ratio_of(s.len, s.samples), ratio_of(s.raw_len, s.samples), "record",
-		       "records", "entries", "bytes", "/sample");
-	for (int i = 1; i < SPOOL_STATS_TYPES; i++) {
-		if (v->json)
-			printf("%s\"%s\":{\"records\":%" PRIu64 ",\"entries\":%" PRIu64
-			       ",\"bytes\":%" PRIu64 "}",
-			       i > 1 ? "," : "", type_names[i], s.types[i].records,
-			       s.types[i].entries, s.types[i].len);
-		else
-			printf("%-13s %10" PRIu64 " %10" PRIu64 " %12" PRIu64 " %8.2f\n",
-			       type_names[i], s.types[i].records, s.types[i].entries,
-			       s.types[i].len, ratio_of(s.types[i].len, s.samples));
+	TRY(spool_stats_read(&facts.bytes, v->dir, err));
+	TRY(spool_end_count(facts.ends, v->dir, err));
+	if (!v->json) {
+		print_facts(&facts);
+		return 0;
 	}
-	if (v->json)
-		printf("}");
-	print_ends(v, ends);
-	if (v->json)
-		printf("}\n");
+	put_facts(&out, &facts);
+	if (out.failed)
+		return err_no_memory(err);
+	stdout_put(&out);
 	return 0;
 }
 

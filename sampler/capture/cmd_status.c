@@ -116,18 +116,8 @@ static void put_ship_ends(const struct spool_status *s, struct buf *out)
 	put_exit_status(s->ship_ends.status, out);
 }
 
-static void put_status_text(const struct spool_status *s, struct buf *out)
+static void put_spool_text(const struct spool_status *s, struct buf *out)
 {
-	buf_printf(out, "capturer  %s", s->is_written ? "running" : "not running");
-	if (s->has_data)
-		buf_printf(out, ", %.1f samples a second (%s, %s); the newest is %.1f s old",
-			   s->rate, s->origin.backend, s->origin.event,
-			   (double)age_of(s, s->newest_ns) / 1e9);
-	if (s->failing[0])
-		buf_printf(out, "\n          %s: %s",
-			   s->is_written ? "nothing can be stored"
-					 : "nothing could be stored at its end",
-			   s->failing);
 	buf_printf(out, "\nspool     %" PRIu64 " segments, %.1f MiB\n", s->segment_count,
 		   (double)s->len / (double)MIB);
 	if (s->unread_count)
@@ -142,6 +132,10 @@ static void put_status_text(const struct spool_status *s, struct buf *out)
 			   (double)age_of(s, s->oldest_ns) / 1e9);
 	else
 		buf_str(out, "backlog   none\n");
+}
+
+static void put_losses_text(const struct spool_status *s, struct buf *out)
+{
 	buf_str(out, "losses    ");
 	put_losses(s->losses, out);
 	if (losses_differ(s->losses, s->run_losses)) {
@@ -166,6 +160,10 @@ static void put_status_text(const struct spool_status *s, struct buf *out)
 	if (s->dropped)
 		buf_str(out, "          warning: limits of the spool removed them before they were "
 			     "shipped\n");
+}
+
+static void put_shipper_text(const struct spool_status *s, struct buf *out)
+{
 	buf_printf(out, "shipper   %s", s->ship.state[0] ? s->ship.state : "says nothing");
 	if (s->ship.server[0])
 		buf_printf(out, ", %s, %" PRIu64 " samples in %" PRIu64 " batches", s->ship.server,
@@ -185,8 +183,25 @@ static void put_status_text(const struct spool_status *s, struct buf *out)
 		buf_str(out, "\nack       never\n");
 }
 
-static void json_key_losses(struct buf *out, const char *key,
-			    const uint64_t losses[static SPOOL_LOSS_COUNT])
+static void put_status_text(const struct spool_status *s, struct buf *out)
+{
+	buf_printf(out, "capturer  %s", s->is_written ? "running" : "not running");
+	if (s->has_data)
+		buf_printf(out, ", %.1f samples a second (%s, %s); the newest is %.1f s old",
+			   s->rate, s->origin.backend, s->origin.event,
+			   (double)age_of(s, s->newest_ns) / 1e9);
+	if (s->failing[0])
+		buf_printf(out, "\n          %s: %s",
+			   s->is_written ? "nothing can be stored"
+					 : "nothing could be stored at its end",
+			   s->failing);
+	put_spool_text(s, out);
+	put_losses_text(s, out);
+	put_shipper_text(s, out);
+}
+
+void losses_put_json(struct buf *out, const char *key,
+		     const uint64_t losses[static SPOOL_LOSS_COUNT])
 {
 	json_key(out, key);
 	json_open(out, '{');
@@ -211,40 +226,39 @@ static void put_json(const struct spool_status *s, struct buf *out)
 {
 	json_open(out, '{');
 	json_key_bool(out, "running", s->is_written);
-	json_key_number(out, "unix_ns", (int64_t)s->unix_ns);
-	json_key_number(out, "samples_per_1000_s", (int64_t)(s->rate * 1000));
+	json_key_unsigned(out, "unix_ns", s->unix_ns);
+	json_key_unsigned(out, "samples_per_1000_s", (uint64_t)(s->rate * 1000));
 	if (s->has_data) {
 		json_key_cstr(out, "host", s->origin.host_name);
 		json_key_cstr(out, "backend", s->origin.backend);
 		json_key_cstr(out, "event", s->origin.event);
-		json_key_number(out, "period_ns", (int64_t)s->origin.period_ns);
-		json_key_number(out, "newest_unix_ns", (int64_t)s->newest_ns);
+		json_key_unsigned(out, "period_ns", s->origin.period_ns);
+		json_key_unsigned(out, "newest_unix_ns", s->newest_ns);
 	}
-	json_key_number(out, "segments", (int64_t)s->segment_count);
-	json_key_number(out, "bytes", (int64_t)s->len);
-	json_key_number(out, "unread_segments", (int64_t)s->unread_count);
-	json_key_number(out, "unread_bytes", (int64_t)s->unread_len);
-	json_key_number(out, "backlog_bytes", (int64_t)s->unsent_len);
-	json_key_number(out, "backlog_age_ns", (int64_t)age_of(s, s->oldest_ns));
-	json_key_number(out, "last_ack_unix_ns", (int64_t)s->ack_ns);
-	json_key_number(out, "samples", (int64_t)s->samples);
-	json_key_losses(out, "losses", s->losses);
-	json_key_number(out, "run_samples", (int64_t)s->run_samples);
-	json_key_losses(out, "run_losses", s->run_losses);
-	json_key_number(out, "mapping_records_lost", (int64_t)s->losses[SPOOL_LOSS_PERF_LOST]);
-	json_key_number(out, "run_mapping_records_lost",
-			(int64_t)s->run_losses[SPOOL_LOSS_PERF_LOST]);
+	json_key_unsigned(out, "segments", s->segment_count);
+	json_key_unsigned(out, "bytes", s->len);
+	json_key_unsigned(out, "unread_segments", s->unread_count);
+	json_key_unsigned(out, "unread_bytes", s->unread_len);
+	json_key_unsigned(out, "backlog_bytes", s->unsent_len);
+	json_key_unsigned(out, "backlog_age_ns", age_of(s, s->oldest_ns));
+	json_key_unsigned(out, "last_ack_unix_ns", s->ack_ns);
+	json_key_unsigned(out, "samples", s->samples);
+	losses_put_json(out, "losses", s->losses);
+	json_key_unsigned(out, "run_samples", s->run_samples);
+	losses_put_json(out, "run_losses", s->run_losses);
+	json_key_unsigned(out, "mapping_records_lost", s->losses[SPOOL_LOSS_PERF_LOST]);
+	json_key_unsigned(out, "run_mapping_records_lost", s->run_losses[SPOOL_LOSS_PERF_LOST]);
 	json_key_frames(out, "frames_without_module", s->losses);
 	json_key_frames(out, "run_frames_without_module", s->run_losses);
 	json_key_cstr(out, "failing", s->failing);
-	json_key_number(out, "dropped_unsent", (int64_t)s->dropped);
-	json_key_number(out, "ship_ended", (int64_t)s->ship_ends.count);
+	json_key_unsigned(out, "dropped_unsent", s->dropped);
+	json_key_unsigned(out, "ship_ended", s->ship_ends.count);
 	if (s->ship_ends.count) {
 		_cleanup_(buf_done) struct buf how = BUF_INIT(64);
 
 		put_exit_status(s->ship_ends.status, &how);
 		json_key_text(out, "ship_ended_how", how.p, how.len);
-		json_key_number(out, "ship_ended_unix_ns", (int64_t)s->ship_ends.unix_ns);
+		json_key_unsigned(out, "ship_ended_unix_ns", s->ship_ends.unix_ns);
 	}
 	if (s->ship.state[0]) {
 		json_key(out, "ship");
@@ -252,12 +266,12 @@ static void put_json(const struct spool_status *s, struct buf *out)
 		json_key_cstr(out, "state", s->ship.state);
 		json_key_cstr(out, "server", s->ship.server);
 		json_key_cstr(out, "why", s->ship.why);
-		json_key_number(out, "unix_ns", (int64_t)s->ship.unix_ns);
-		json_key_number(out, "samples", (int64_t)s->ship.samples);
-		json_key_number(out, "batches", (int64_t)s->ship.batches);
-		json_key_number(out, "again", (int64_t)s->ship.again);
-		json_key_number(out, "waiting", (int64_t)s->ship.waiting);
-		json_key_number(out, "forgotten", (int64_t)s->ship.forgotten);
+		json_key_unsigned(out, "unix_ns", s->ship.unix_ns);
+		json_key_unsigned(out, "samples", s->ship.samples);
+		json_key_unsigned(out, "batches", s->ship.batches);
+		json_key_unsigned(out, "again", s->ship.again);
+		json_key_unsigned(out, "waiting", s->ship.waiting);
+		json_key_unsigned(out, "forgotten", s->ship.forgotten);
 		json_close(out, '}');
 	}
 	json_close(out, '}');
@@ -268,10 +282,8 @@ static int print_status_file(const struct status *o, const char *dir, struct err
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(65536);
 	struct spool_status s;
-	int rc = spool_status_read(&s, dir, err);
 
-	if (rc)
-		return rc;
+	TRY(spool_status_read(&s, dir, err));
 	if (o->form == FORM_JSON)
 		put_json(&s, &out);
 	else if (o->form == FORM_METRICS)
