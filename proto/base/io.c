@@ -378,7 +378,7 @@ int io_read_file(const char *path, size_t max, uint8_t **ret_p, size_t *ret_len,
 		ssize_t n;
 
 		if (!GROW(p, &cap, len + step, SIZE_MAX / 2))
-			return err_set(err, ERR_MEMORY, "%s: out of memory", path);
+			return err_no_memory(err);
 		n = RETRY(read(fd, p + len, cap - len - 1));
 		if (n < 0)
 			return err_sys(err, (int)-n, "%s", path);

@@ -80,7 +80,7 @@ static int map_shared(struct collect *c, const struct backend_options *o, struct
 		return err_sys(err, errno, "memory of the BPF program");
 	s->count = c->cpu_count;
 	c->seen = calloc(s->count, sizeof(*c->seen));
-	return c->seen ? 0 : err_set(err, ERR_MEMORY, "out of memory for the sampler");
+	return c->seen ? 0 : err_no_memory(err);
 }
 
 static int fill_targets(struct collect *c, const struct backend_options *o, struct err *err)
@@ -198,13 +198,10 @@ static int load_skeleton(struct collect *c, const struct backend_options *o, str
 	snprintf(types, sizeof(types), "/proc/self/fd/%d", types_fd);
 	for (size_t i = types_fd < 0 ? 2 : 0; i < ARRAY_LEN(attempts) && rc; i++)
 		rc = load_programs(c, o, &attempts[i], err);
-	if (!rc)
-		rc = map_shared(c, o, err);
-	if (!rc)
-		rc = fill_targets(c, o, err);
-	if (!rc && o->pid_count && o->with_children)
-		rc = attach_children(c, err);
-	return rc;
+	TRY(rc);
+	TRY(map_shared(c, o, err));
+	TRY(fill_targets(c, o, err));
+	return o->pid_count && o->with_children ? attach_children(c, err) : 0;
 }
 
 int collect_open_cpu(struct collect *c, size_t cpu, struct err *err)
@@ -226,9 +223,7 @@ int collect_open_cpu(struct collect *c, size_t cpu, struct err *err)
 	if (fd < 0)
 		return perf_rights_refused(err, -fd, PERF_RIGHTS_PERF, "watching mappings");
 	c->cpus[cpu].mapping_fd = fd;
-	rc = perf_ring_map(&c->cpus[cpu].mapping, fd, MAPPING_PAGES, 8, err);
-	if (rc)
-		return rc;
+	TRY(perf_ring_map(&c->cpus[cpu].mapping, fd, MAPPING_PAGES, 8, err));
 	rc = perf_ring_watch(&c->wait_fd, fd);
 	return rc ? err_sys(err, -rc, "waiting for mappings") : 0;
 }
@@ -238,10 +233,7 @@ static int open_mappings(struct collect *c, struct err *err)
 	bool any = false;
 
 	for (size_t i = 0; i < c->cpu_count; i++) {
-		int rc = collect_open_cpu(c, i, err);
-
-		if (rc)
-			return rc;
+		TRY(collect_open_cpu(c, i, err));
 		any |= c->cpus[i].mapping_fd >= 0;
 	}
 	return any ? 0 : err_set(err, ERR_IO, "no CPU to sample");
@@ -284,25 +276,22 @@ static size_t collect_clock_count(const struct collect *c)
 static int open_clocks_of(struct collect *c, size_t cpu, struct err *err)
 {
 	uint64_t random;
-	int rc = 0;
 
 	if (c->cpus[cpu].clock_fds[0] >= 0)
 		return 0;
 	io_system()->random(NULL, &random, sizeof(random));
 	tick_pair_init(&c->cpus[cpu].pair, c->period_ns, random);
-	for (size_t i = 0; i < collect_clock_count(c) && !rc; i++)
-		rc = open_clock(c, cpu, i, err);
-	return rc;
+	for (size_t i = 0; i < collect_clock_count(c); i++)
+		TRY(open_clock(c, cpu, i, err));
+	return 0;
 }
 
 static int open_clocks(struct collect *c, struct err *err)
 {
-	int rc = 0;
-
-	for (size_t i = 0; i < c->cpu_count && !rc; i++)
+	for (size_t i = 0; i < c->cpu_count; i++)
 		if (c->cpus[i].mapping_fd >= 0)
-			rc = open_clocks_of(c, i, err);
-	return rc;
+			TRY(open_clocks_of(c, i, err));
+	return 0;
 }
 
 /* Tries to attach the program to an event that never fires, because it is too late to choose
@@ -332,55 +321,54 @@ static int try_attaching(struct collect *c, struct err *err)
 	return 0;
 }
 
-int collect_open(void **ret, const struct backend_options *options, struct err *err)
+/* Opens everything that needs capabilities; collect_close() releases what is open after an error.
+ */
+static int open_cpus_and_program(struct collect *c, const struct backend_options *options,
+				 struct err *err)
 {
-	int rc = descriptors_check(DESCRIPTORS_EACH, DESCRIPTORS_REST, err);
-	struct collect *c;
+	const size_t cpu_count = (size_t)get_nprocs_conf();
 
-	if (rc)
-		return rc;
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
-	c->wait_fd = -1;
-	c->period_ns = 1000000000 / options->hz;
-	c->event = perf_choose_event(options->event);
-	c->cpu_count = (size_t)get_nprocs_conf();
-	c->cpus = calloc(c->cpu_count, sizeof(*c->cpus));
-	if (!c->cpus) {
-		c->cpu_count = 0;
-		collect_close(c);
-		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
-	}
+	c->cpus = calloc(cpu_count, sizeof(*c->cpus));
+	if (!c->cpus)
+		return err_no_memory(err);
+	c->cpu_count = cpu_count;
 	for (size_t i = 0; i < c->cpu_count; i++)
 		c->cpus[i] = (struct cpu){
 			.mapping_fd = -1, .clock_fds = {-1, -1}, .samples.cpu = (uint32_t)i};
 	sent_stacks_init(&c->stacks);
 	cpu_watch_begin(&c->watch, c->cpu_count);
-	rc = load_skeleton(c, options, err);
-	if (!rc)
-		collect_set_hashes(c, true);
-	if (!rc)
-		rc = open_mappings(c, err);
-	if (!rc)
-		rc = open_clocks(c, err);
-	if (!rc)
-		rc = try_attaching(c, err);
-	if (rc) {
+	TRY(load_skeleton(c, options, err));
+	collect_set_hashes(c, true);
+	TRY(open_mappings(c, err));
+	TRY(open_clocks(c, err));
+	return try_attaching(c, err);
+}
+
+int collect_open(void **ret, const struct backend_options *options, struct err *err)
+{
+	struct collect *c;
+	int rc;
+
+	TRY(descriptors_check(DESCRIPTORS_EACH, DESCRIPTORS_REST, err));
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return err_no_memory(err);
+	c->wait_fd = -1;
+	c->period_ns = 1000000000 / options->hz;
+	c->event = perf_choose_event(options->event);
+	rc = open_cpus_and_program(c, options, err);
+	if (rc)
 		collect_close(c);
-		return rc;
-	}
-	*ret = c;
-	return 0;
+	else
+		*ret = c;
+	return rc;
 }
 
 int collect_start_cpu(struct collect *c, size_t cpu, struct err *err)
 {
 	struct cpu *at = &c->cpus[cpu];
-	int rc = open_clocks_of(c, cpu, err);
 
-	if (rc)
-		return rc;
+	TRY(open_clocks_of(c, cpu, err));
 	/* A link enables its event, and owns the descriptor. */
 	for (size_t i = 0; i < collect_clock_count(c); i++) {
 		at->links[i] = bpf_program__attach_perf_event(c->skel->progs.sampler_tick,

@@ -132,18 +132,19 @@ static void check_procmap(struct doctor *d)
 {
 	struct modules modules;
 	struct procscan found = {.maps = NULL};
-	int rc;
+	static const char what[] = "build ids of running processes";
 
+	if (d->maps == PROCSCAN_TEXT) {
+		tell_check(d, what, false, "--maps text: their files are read instead");
+		return;
+	}
 	modules_init(&modules);
-	rc = d->maps == PROCSCAN_TEXT ? -ENOTTY
-				      : procscan_read((uint32_t)getpid(), PROCSCAN_IOCTL, &modules,
-						      LIMIT_PROC_MAPPINGS, &found);
-	tell_check(d, "build ids of running processes", !rc,
-		   !rc                        ? ""
-		   : d->maps == PROCSCAN_TEXT ? "--maps text: their files are read instead"
-					      : "no PROCMAP_QUERY (Linux 6.11): their files are "
-						"read instead");
-	if (!rc) {
+	if (procscan_read((uint32_t)getpid(), PROCSCAN_IOCTL, &modules, LIMIT_PROC_MAPPINGS,
+			  &found)) {
+		tell_check(d, what, false,
+			   "no PROCMAP_QUERY (Linux 6.11): their files are read instead");
+	} else {
+		tell_check(d, what, true, "");
 		mappings_unref(found.maps);
 		module_unref(found.exe);
 	}
@@ -212,6 +213,19 @@ static void check_paranoid(struct doctor *d)
 	}
 }
 
+static int try_backend(const struct backend *b, const struct backend_options *options,
+		       struct err *err)
+{
+	void *self;
+	int rc;
+
+	TRY(b->open(&self, options, err));
+	rc = b->start(self, err);
+	b->stop(self);
+	b->close(self);
+	return rc;
+}
+
 /* Returns whether a backend works. With a pid, it also tries what is only for children; 0: none. */
 static bool check_backend(struct doctor *d, const struct backend *b, uint32_t pid)
 {
@@ -223,14 +237,8 @@ static bool check_backend(struct doctor *d, const struct backend *b, uint32_t pi
 	};
 	struct err err = {.message = ""};
 	char what[64];
-	void *self;
-	int rc = b->open(&self, &options, &err);
+	int rc = try_backend(b, &options, &err);
 
-	if (!rc) {
-		rc = b->start(self, &err);
-		b->stop(self);
-		b->close(self);
-	}
 	snprintf(what, sizeof(what), "backend %s%s", b->name, pid ? ", one process" : "");
 	tell_check(d, what, !rc, rc ? err.message : "");
 	return !rc;
@@ -297,9 +305,10 @@ static void remove_spool(const char *dir)
 	rmdir(dir);
 }
 
-static int sample_briefly(struct doctor *d, struct err *err)
+/* Samples into a spool in `dir` and tells what is in it. */
+static int sample_into(struct doctor *d, const char *dir, struct err *err)
 {
-	char dir[] = "/tmp/rawstack-doctor-XXXXXX";
+	_cleanup_(doctor_report_done) struct doctor_report report = {.count = 0};
 	const struct session_options options = {
 		.spool_dir = dir,
 		.limits = {.free_floor = 1},
@@ -308,21 +317,25 @@ static int sample_briefly(struct doctor *d, struct err *err)
 		.duration_ns = d->duration_ns,
 	};
 	struct session_stats stats;
-	struct doctor_report report = {.count = 0};
+
+	TRY(session_run(&options, &stats, err));
+	tell_text(d, "backend", "backend chosen", stats.backend);
+	TRY(doctor_report_read(&report, dir, err));
+	if (d->as_json)
+		put_report(&report, &d->json);
+	else
+		print_doctor_report(&report);
+	return 0;
+}
+
+static int sample_briefly(struct doctor *d, struct err *err)
+{
+	char dir[] = "/tmp/rawstack-doctor-XXXXXX";
 	int rc;
 
 	if (!mkdtemp(dir))
 		return err_sys(err, errno, "%s", dir);
-	rc = session_run(&options, &stats, err);
-	if (!rc) {
-		tell_text(d, "backend", "backend chosen", stats.backend);
-		rc = doctor_report_read(&report, dir, err);
-	}
-	if (!rc && d->as_json)
-		put_report(&report, &d->json);
-	else if (!rc)
-		print_doctor_report(&report);
-	doctor_report_done(&report);
+	rc = sample_into(d, dir, err);
 	remove_spool(dir);
 	return rc;
 }

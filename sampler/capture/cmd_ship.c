@@ -11,10 +11,9 @@
 static int become_ship(int argc _unused_, char **argv, struct err *err)
 {
 	char program[LIMIT_PATH_LEN];
-	int rc = libexec_find(CHILD_SHIP_PROGRAM, program, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(libexec_find(CHILD_SHIP_PROGRAM, program, err));
 	rc = capabilities_drop_all();
 	if (rc)
 		return err_sys(err, -rc, "giving up capabilities");

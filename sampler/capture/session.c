@@ -286,32 +286,21 @@ static int prepare_session(struct session *s, struct err *err)
 	const struct session_options *o = s->options;
 	struct spool_origin origin;
 	struct err warning;
-	int rc;
 
-	rc = check_targets(&o->target, err);
-	if (!rc)
-		rc = targets_init(&s->normaliser.targets, o->comm, o->exe, err);
-	if (!rc)
-		rc = services_init(&s->normaliser.services, o->services, err);
-	if (rc)
-		return rc;
+	TRY(check_targets(&o->target, err));
+	TRY(targets_init(&s->normaliser.targets, o->comm, o->exe, err));
+	TRY(services_init(&s->normaliser.services, o->services, err));
 	settle_heap(s);
 	spool_packer_settle();
-	rc = open_backend(s, err);
-	if (rc)
-		return rc;
+	TRY(open_backend(s, err));
 	fill_origin(&origin, s);
 	s->cpu_count = origin.cpu_count ? origin.cpu_count : 1;
-	rc = open_session_spool(s, &origin, err);
-	if (rc)
-		return rc;
-	if (o->ship_server)
-		rc = make_out_dir(o->ship_out, err);
-	if (!rc && o->ship_server)
-		rc = child_ship_init(&s->ship, o->spool_dir, o->ship_server, o->ship_out,
-				     o->ship_args, err);
-	if (rc)
-		return rc;
+	TRY(open_session_spool(s, &origin, err));
+	if (o->ship_server) {
+		TRY(make_out_dir(o->ship_out, err));
+		TRY(child_ship_init(&s->ship, o->spool_dir, o->ship_server, o->ship_out,
+				    o->ship_args, err));
+	}
 	s->normaliser.spool = s->spool;
 	if (s->backend->has_kernel && init_kernel(s, &warning))
 		log_warn("%s", warning.message);
@@ -320,8 +309,8 @@ static int prepare_session(struct session *s, struct err *err)
 	add_children(s);
 	/* The other capabilities can go now: the spool is open, BPF is loaded, and all events are
 	 * open, for which kernel.perf_event_paranoid may ask for CAP_SYS_ADMIN. */
-	rc = capabilities_keep_sampling(err);
-	return rc ? rc : spool_writer_detach(s->spool, err);
+	TRY(capabilities_keep_sampling(err));
+	return spool_writer_detach(s->spool, err);
 }
 
 static void fill_stats(struct session *s, struct session_stats *ret)
@@ -407,27 +396,23 @@ static int begin_rounds(struct session *s, struct err *err)
 
 static int run_session(struct session *s, struct session_stats *ret, struct err *err)
 {
-	int rc;
+	TRY(prepare_session(s, err));
+	TRY(begin_rounds(s, err));
+	TRY(s->backend->start(s->source, err));
+	unit_notify(UNIT_READY);
+	capture_loop(s);
+	unit_notify(UNIT_STOPPING);
+	finish_session(s, ret);
+	return 0;
+}
 
-	descriptors_raise();
-	init_session(s);
-	rc = prepare_session(s, err);
-	if (!rc)
-		rc = begin_rounds(s, err);
-	if (!rc)
-		rc = s->backend->start(s->source, err);
-	if (!rc) {
-		unit_notify(UNIT_READY);
-		capture_loop(s);
-		unit_notify(UNIT_STOPPING);
-		finish_session(s, ret);
-	}
+static void done_session(struct session *s)
+{
 	spool_writer_close(s->spool);
 	normalise_done(&s->normaliser);
 	if (s->source)
 		s->backend->close(s->source);
 	events_done(&s->events);
-	return rc;
 }
 
 int session_run(const struct session_options *options, struct session_stats *ret, struct err *err)
@@ -453,7 +438,10 @@ int session_run(const struct session_options *options, struct session_stats *ret
 	if (s->signal_fd < 0) {
 		rc = err_sys(err, errno, "waiting for signals");
 	} else {
+		descriptors_raise();
+		init_session(s);
 		rc = run_session(s, ret, err);
+		done_session(s);
 		drop_signals(s);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);

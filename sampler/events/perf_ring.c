@@ -176,7 +176,7 @@ int perf_ring_map(struct perf_ring *r, int fd, size_t pages, size_t least, struc
 	};
 	if (!r->record) {
 		perf_ring_unmap(r);
-		return err_set(err, ERR_MEMORY, "out of memory for a perf ring");
+		return err_no_memory(err);
 	}
 	return 0;
 }

@@ -160,7 +160,7 @@ static int perf_all_open(void **ret, const struct backend_options *options, stru
 			free(s->seen);
 		}
 		free(s);
-		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
+		return err_no_memory(err);
 	}
 	s->cpu_count = (size_t)get_nprocs_conf();
 	s->wait_fd = -1;

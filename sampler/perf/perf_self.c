@@ -176,7 +176,7 @@ static int perf_self_open(void **ret, const struct backend_options *options, str
 			       "name them with --pid");
 	s = calloc(1, sizeof(*s));
 	if (!s)
-		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
+		return err_no_memory(err);
 	s->options = *options;
 	s->period_ns = draw_period(options->hz);
 	s->cpu_count = (size_t)get_nprocs_conf();
@@ -184,7 +184,7 @@ static int perf_self_open(void **ret, const struct backend_options *options, str
 	s->ring_fds = calloc(s->cpu_count, sizeof(*s->ring_fds));
 	if (!s->rings || !s->ring_fds) {
 		perf_self_close(s);
-		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
+		return err_no_memory(err);
 	}
 	for (size_t i = 0; i < s->cpu_count; i++)
 		s->ring_fds[i] = -1;

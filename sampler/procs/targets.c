@@ -22,20 +22,18 @@ static int compile_pattern(regex_t *re, const char *option, const char *text, st
 
 int targets_init(struct targets *t, const char *comm, const char *exe, struct err *err)
 {
-	int rc = 0;
-
 	*t = (struct targets){.has_comm = false};
-	if (comm) {
-		rc = compile_pattern(&t->comm, "--comm", comm, err);
-		t->has_comm = !rc;
-	}
-	if (!rc && exe) {
-		rc = compile_pattern(&t->exe, "--exe", exe, err);
-		t->has_exe = !rc;
-	}
-	if (rc)
+	if (comm)
+		TRY(compile_pattern(&t->comm, "--comm", comm, err));
+	t->has_comm = comm != NULL;
+	if (!exe)
+		return 0;
+	if (compile_pattern(&t->exe, "--exe", exe, err)) {
 		targets_done(t);
-	return rc;
+		return ERR_USAGE;
+	}
+	t->has_exe = true;
+	return 0;
 }
 
 void targets_done(struct targets *t)

@@ -52,7 +52,7 @@ int spool_profile_begin(struct spool_profile *p, const struct spool_batch *batch
 	p->locations = malloc((batch->location_count + 1) * sizeof(*p->locations));
 	if (!p->modules || !p->locations) {
 		spool_profile_done(p);
-		return err_set(err, ERR_MEMORY, "batch: out of memory");
+		return err_no_memory(err);
 	}
 	memset(p->modules, 0xff, (batch->module_count + 1) * sizeof(*p->modules));
 	memset(p->locations, 0xff, (batch->location_count + 1) * sizeof(*p->locations));

@@ -205,7 +205,7 @@ static int load_redeliveries(struct redeliver *a, struct err *err)
 	}
 	a->io->close(a->io->ctx, fd);
 	if (!text)
-		return err_set(err, ERR_MEMORY, "out of memory for " NAME);
+		return err_no_memory(err);
 	if (n < 0)
 		return err_sys(err, (int)-n, NAME " of the spool");
 	text[len] = 0;
@@ -329,7 +329,7 @@ int redeliver_note(struct redeliver *a, const struct spool_batch *batch, const b
 		return redeliver_forget(a, batch->segment, batch->place, err);
 	if (!add_redelivery(a, batch->segment, batch->place, (uint32_t)batch->sample_count,
 			    TAKE_PTR(ids), count))
-		return err_set(err, ERR_MEMORY, "out of memory for " NAME);
+		return err_no_memory(err);
 	print_batch(&out, &a->batches[a->count - 1]);
 	return append_lines(a, &out, err);
 }

@@ -61,7 +61,7 @@ int ship_lanes_open(struct ship_lanes **ret, unsigned int count, ship_lane_fn *d
 	int rc = 0;
 
 	if (!l)
-		return err_set(err, ERR_MEMORY, "shipper: out of memory");
+		return err_no_memory(err);
 	l->deliver = deliver;
 	l->ctx = ctx;
 	l->count = count < SHIP_LANES_MAX ? count : SHIP_LANES_MAX;
@@ -160,7 +160,7 @@ int ship_lanes_put(struct ship_lanes *l, const struct spool_batch *batch, struct
 	arena_reset(&lane->memory);
 	lane->done.missing = arena_array(&lane->memory, batch->module_count + 1, sizeof(bool));
 	if (!lane->done.missing || !copy_batch(&lane->memory, batch, &lane->done.batch))
-		return err_set(err, ERR_MEMORY, "shipper: out of memory for a batch");
+		return err_no_memory(err);
 	pthread_mutex_lock(&l->lock);
 	lane->is_done = false;
 	lane->is_asked = true;

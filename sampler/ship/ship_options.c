@@ -91,8 +91,6 @@ static void drop_empty_texts(struct server_options *s)
 int ship_options_parse(int argc, char **argv, struct ship_options *o, struct config *config,
 		       struct err *err)
 {
-	int rc;
-
 	*o = (struct ship_options){
 		.keep.age_ns = 90 * 86400 * NS_PER_S,
 		.batch_samples = 12500,
@@ -100,9 +98,7 @@ int ship_options_parse(int argc, char **argv, struct ship_options *o, struct con
 		.nice_level = 10,
 		.in_flight = 3,
 	};
-	rc = config_parse(&usage, argc, argv, o, config, err);
-	if (rc)
-		return rc;
+	TRY(config_parse(&usage, argc, argv, o, config, err));
 	/* If both --server and --routes are given, the one from the higher source counts. */
 	drop_empty_texts(&o->service);
 	if (config_source_of(config, "routes") > config_source_of(config, "server"))

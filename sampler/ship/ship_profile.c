@@ -5,17 +5,13 @@
 
 int ship_profile_begin(struct ship_profile *p, const struct spool_batch *batch, struct err *err)
 {
-	int rc;
-
 	*p = (struct ship_profile){0};
-	rc = spool_profile_begin(&p->of, batch, err);
-	if (rc)
-		return rc;
+	TRY(spool_profile_begin(&p->of, batch, err));
 	p->missing = calloc(batch->module_count + 1, sizeof(*p->missing));
 	if (p->missing)
 		return 0;
 	ship_profile_done(p);
-	return err_set(err, ERR_MEMORY, "batch: out of memory");
+	return err_no_memory(err);
 }
 
 void ship_profile_done(struct ship_profile *p)
@@ -75,10 +71,8 @@ int ship_profile_answer(struct ship_profile *p, const struct ship_request *reque
 			size_t *ret_deferred, struct err *err)
 {
 	size_t first = 0, left = 0;
-	int rc = batch_reply_check(reply, request->count, err);
 
-	if (rc)
-		return rc;
+	TRY(batch_reply_check(reply, request->count, err));
 	for (size_t i = 0; i < request->count; i++) {
 		uint32_t count = reply->frame_count[i];
 

@@ -16,7 +16,7 @@
 #define STRING_LEN    8
 #define SEGMENT_LEN   32
 
-bool ship_request_wanted(const struct spool_batch *b, uint32_t location)
+static bool can_be_named(const struct spool_batch *b, uint32_t location)
 {
 	const struct location *l = &b->locations[location];
 
@@ -43,7 +43,8 @@ static bool number_binaries(const struct spool_batch *b, uint32_t *binaries)
 	return ok;
 }
 
-uint64_t *ship_request_weights(const struct spool_batch *b, struct arena *a)
+/* Returns the weight of each location of the batch, or NULL if memory is short. */
+static const uint64_t *weigh_locations(const struct spool_batch *b, struct arena *a)
 {
 	uint64_t *locations = arena_array(a, b->location_count + 1, sizeof(*locations));
 	uint64_t *stacks = arena_array(a, b->stack_count + 1, sizeof(*stacks));
@@ -60,7 +61,7 @@ uint64_t *ship_request_weights(const struct spool_batch *b, struct arena *a)
 			const uint32_t at = b->stacks[i].locations[k];
 			size_t *last;
 
-			if (at >= b->location_count || !ship_request_wanted(b, at))
+			if (at >= b->location_count || !can_be_named(b, at))
 				continue;
 			/* This is the last stack that was counted for the binary, plus 1. */
 			last = &counted[binaries[b->locations[at].module]];
@@ -70,6 +71,21 @@ uint64_t *ship_request_weights(const struct spool_batch *b, struct arena *a)
 			locations[at] += stacks[i];
 		}
 	return locations;
+}
+
+int ship_wanted_list(struct ship_wanted *w, const struct spool_batch *b, struct arena *a,
+		     struct err *err)
+{
+	*w = (struct ship_wanted){
+		.locations = arena_array(a, b->location_count + 1, sizeof(*w->locations)),
+		.weights = weigh_locations(b, a),
+	};
+	if (!w->locations || !w->weights)
+		return err_no_memory(err);
+	for (uint32_t i = 0; i < b->location_count; i++)
+		if (can_be_named(b, i))
+			w->locations[w->count++] = i;
+	return 0;
 }
 
 /* A message that is being built. */
@@ -209,27 +225,24 @@ static bool add_request_row(struct maker *m, size_t row, uint32_t location, uint
 }
 
 int ship_request_make(struct ship_request *r, const struct spool_batch *b, uint32_t part,
-		      const uint32_t *wanted, size_t count, const uint64_t *weights,
-		      struct arena *a, size_t *ret_taken, struct err *err)
+		      const struct ship_wanted *wanted, struct arena *a, struct err *err)
 {
+	const size_t count = wanted->count < LOCATIONS_MAX ? wanted->count : LOCATIONS_MAX;
 	struct maker m = {.b = b, .a = a};
 	size_t taken = 0;
-	bool ok;
+	bool ok = new_request_message(&m, count) && set_request_id(&m, part);
 
-	if (count > LOCATIONS_MAX)
-		count = LOCATIONS_MAX;
-	ok = new_request_message(&m, count) && set_request_id(&m, part);
 	while (ok && taken < count && m.len < MESSAGE_MAX &&
 	       m.message->n_modules < LIMIT_BATCH_MODULES &&
 	       m.message->n_strings < LIMIT_BATCH_STRINGS) {
-		ok = add_request_row(&m, taken, wanted[taken], weights[wanted[taken]]);
-		taken++;
+		const uint32_t location = wanted->locations[taken];
+
+		ok = add_request_row(&m, taken++, location, wanted->weights[location]);
 	}
 	if (!ok)
-		return err_set(err, ERR_MEMORY, "symbolize: out of memory");
+		return err_no_memory(err);
 	m.rows->n_kind = m.rows->n_module = m.rows->n_address = taken;
 	m.rows->n_mode = m.rows->n_string = m.rows->n_weight = taken;
-	*r = (struct ship_request){m.message, wanted, taken};
-	*ret_taken = taken;
+	*r = (struct ship_request){m.message, wanted->locations, taken};
 	return 0;
 }

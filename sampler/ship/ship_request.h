@@ -17,22 +17,28 @@ struct ship_request {
 	size_t count;
 };
 
-/* Returns whether a service could name the location: it lies in a module with a build id. */
-bool ship_request_wanted(const struct spool_batch *b, uint32_t location);
+/* The locations of a batch that a service is still to name. */
+struct ship_wanted {
+	uint32_t *locations;
+	size_t count;
+	const uint64_t *weights; /* for each location of the batch: the samples that count at it */
+};
 
-/* Returns the number of samples that count at each location of the batch, in an array of the arena,
- * or NULL if memory is short. A sample counts once for each binary it has wanted frames in, at the
- * innermost of them, so that the weights of a binary's locations add up to its samples. */
-uint64_t *ship_request_weights(const struct spool_batch *b, struct arena *a);
+/* Lists the locations that a service could name, because they lie in a module with a build id. A
+ * sample counts once for each binary it has such frames in, at the innermost of them, so that the
+ * weights of a binary's locations add up to its samples. The arrays are the arena's. Returns 0 or
+ * ERR_MEMORY. */
+int ship_wanted_list(struct ship_wanted *w, const struct spool_batch *b, struct arena *a,
+		     struct err *err) _must_check_;
 
 /*
- * Builds the request for the first locations of `wanted[count]` and sets *ret_taken to their
- * number, which is at least 1 if count is. Everything lives in the arena or is borrowed from the
- * batch. `part` numbers the requests of a batch, which gives each an id of its own, so that Missing
- * counts each once. Returns 0 or ERR_MEMORY.
+ * Builds the request for the first of the wanted locations, at least for one if there are any.
+ * Everything lives in the arena or is borrowed from the batch and from `wanted`. `part` numbers the
+ * requests of a batch, which gives each an id of its own, so that Missing counts each once. Returns
+ * 0 or ERR_MEMORY.
  */
 int ship_request_make(struct ship_request *r, const struct spool_batch *b, uint32_t part,
-		      const uint32_t *wanted, size_t count, const uint64_t *weights,
-		      struct arena *a, size_t *ret_taken, struct err *err) _must_check_;
+		      const struct ship_wanted *wanted, struct arena *a,
+		      struct err *err) _must_check_;
 
 #endif

@@ -74,10 +74,9 @@ static int read_routes(struct ship_route *r, struct err *err)
 	_cleanup_(freep) uint8_t *text = NULL;
 	const char *list;
 	size_t len;
-	int rc = io_read_file(r->file, LIMIT_ROUTE_FILE_LEN, &text, &len, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(io_read_file(r->file, LIMIT_ROUTE_FILE_LEN, &text, &len, err));
 	list = find_line((const char *)text, r->cluster, &len);
 	if (!list)
 		list = find_line((const char *)text, "*", &len);
@@ -116,7 +115,6 @@ int ship_route_refresh(struct ship_route *r, struct err *err)
 {
 	struct ship_route before = *r;
 	uint64_t stamp[4];
-	int rc;
 
 	if (!r->file)
 		return 0;
@@ -124,9 +122,7 @@ int ship_route_refresh(struct ship_route *r, struct err *err)
 	if (!memcmp(stamp, r->stamp, sizeof(stamp)))
 		return 0;
 	memcpy(r->stamp, stamp, sizeof(stamp));
-	rc = read_routes(r, err);
-	if (rc)
-		return rc;
+	TRY(read_routes(r, err));
 	if (!same_servers(r, &before))
 		return 1;
 	/* The file names the same servers as before, so the one in use stays. */

@@ -19,7 +19,7 @@ int shipper_open(struct shipper **ret, const struct shipper_options *options, st
 	_cleanup_(shipper_closep) struct shipper *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		return err_set(err, ERR_MEMORY, "shipper: out of memory");
+		return err_no_memory(err);
 	s->o = *options;
 	if (!s->o.io)
 		s->o.io = io_system();
@@ -33,12 +33,9 @@ int shipper_open(struct shipper **ret, const struct shipper_options *options, st
 		s->works[i] = (struct work){s->o.lane_ctxs[i], ARENA_INIT(ARENA_MAX)};
 	s->spool = strdup(options->spool);
 	if (!s->spool)
-		return err_set(err, ERR_MEMORY, "shipper: out of memory");
+		return err_no_memory(err);
 	if (s->o.lane_count > 1) {
-		int rc = ship_lanes_open(&s->lanes, s->o.lane_count, deliver_in_lane, s, err);
-
-		if (rc)
-			return rc;
+		TRY(ship_lanes_open(&s->lanes, s->o.lane_count, deliver_in_lane, s, err));
 	}
 	*ret = TAKE_PTR(s);
 	return 0;
@@ -112,30 +109,27 @@ static void free_reply(Rawstack__V1__SymbolizedBatch **reply)
 		protobuf_c_message_free_unpacked(&(*reply)->base, NULL);
 }
 
-/* Sends one request and takes its answer. Locations that the service deferred come first in
- * wanted[] afterwards, before those that are not asked for yet. */
+/* Sends one request and takes its answer. Locations that the service deferred come first among
+ * those wanted afterwards, before those that are not asked for yet. */
 static int ask_service(struct shipper *s, struct work *w, struct ship_profile *p, uint32_t part,
-		       uint32_t *wanted, size_t *count, const uint64_t *weights, struct err *err)
+		       struct ship_wanted *wanted, struct err *err)
 {
 	_cleanup_(free_reply) Rawstack__V1__SymbolizedBatch *reply = NULL;
+	uint32_t *const locations = wanted->locations;
 	struct ship_request request;
-	size_t taken, deferred = 0;
-	int rc;
+	size_t deferred = 0;
 
-	rc = ship_request_make(&request, p->of.batch, part, wanted, *count, weights, &w->arena,
-			       &taken, err);
-	if (!rc)
-		rc = s->o.call(w->call_ctx, request.message, s->o.timeout_ms, &reply, err);
+	TRY(ship_request_make(&request, p->of.batch, part, wanted, &w->arena, err));
+	TRY(s->o.call(w->call_ctx, request.message, s->o.timeout_ms, &reply, err));
 	/* The deferred locations overwrite those of this request, but only ones already read. */
-	if (!rc)
-		rc = ship_profile_answer(p, &request, reply, wanted, &deferred, err);
-	if (rc)
-		return rc;
-	if (deferred == taken)
+	TRY(ship_profile_answer(p, &request, reply, locations, &deferred, err));
+	if (deferred == request.count)
 		return err_set(err, ERR_INTERNAL, "symbolize: the service deferred all of %zu",
-			       taken);
-	memmove(wanted + deferred, wanted + taken, (*count - taken) * sizeof(*wanted));
-	*count = *count - taken + deferred;
+			       request.count);
+	wanted->count -= request.count;
+	memmove(locations + deferred, locations + request.count,
+		wanted->count * sizeof(*locations));
+	wanted->count += deferred;
 	return 0;
 }
 
@@ -174,19 +168,12 @@ static int wait_for_tables(struct shipper *s, const struct ship_profile *p, stru
 static int symbolize_profile(struct shipper *s, struct work *w, struct ship_profile *p,
 			     bool is_first, struct err *err)
 {
-	const struct spool_batch *b = p->of.batch;
-	_cleanup_(freep) uint32_t *wanted = malloc((b->location_count + 1) * sizeof(*wanted));
-	const uint64_t *weights = ship_request_weights(b, &w->arena);
-	size_t count = 0;
+	struct ship_wanted wanted;
 	int rc = 0;
 
-	if (!wanted || !weights)
-		return err_set(err, ERR_MEMORY, "symbolize: out of memory");
-	for (uint32_t i = 0; i < b->location_count; i++)
-		if (ship_request_wanted(b, i))
-			wanted[count++] = i;
-	for (uint32_t part = 0; !rc && count; part++)
-		rc = ask_service(s, w, p, part, wanted, &count, weights, err);
+	TRY(ship_wanted_list(&wanted, p->of.batch, &w->arena, err));
+	for (uint32_t part = 0; !rc && wanted.count; part++)
+		rc = ask_service(s, w, p, part, &wanted, err);
 	if (rc == ERR_DATA && is_first) {
 		profile_comment(&p->of.profile, "not symbolized: %s", err->message);
 		return 0;
@@ -201,22 +188,20 @@ static int deliver_batch(struct shipper *s, struct work *w, const struct spool_b
 			 const struct redeliver_batch *noted, bool *missing, struct err *err)
 {
 	_cleanup_(ship_profile_done) struct ship_profile p;
-	int rc = ship_profile_begin(&p, b, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(ship_profile_begin(&p, b, err));
 	arena_reset(&w->arena);
 	rc = symbolize_profile(s, w, &p, !noted, err);
-	if (noted &&
-	    (rc == ERR_DATA || (!rc && redeliver_is_worse(&s->redeliver, noted, b, p.missing))))
+	if (noted && rc == ERR_DATA)
 		return SHIPPER_KEPT;
-	if (!rc)
-		rc = ship_profile_end(&p, err);
-	if (!rc)
-		rc = sink_write_profile(s->o.sink, b->id, sizeof(b->id), &p.of.profile, err);
-	if (!rc)
-		memcpy(missing, p.missing, b->module_count * sizeof(*missing));
-	return rc;
+	TRY(rc);
+	if (noted && redeliver_is_worse(&s->redeliver, noted, b, p.missing))
+		return SHIPPER_KEPT;
+	TRY(ship_profile_end(&p, err));
+	TRY(sink_write_profile(s->o.sink, b->id, sizeof(b->id), &p.of.profile, err));
+	memcpy(missing, p.missing, b->module_count * sizeof(*missing));
+	return 0;
 }
 
 static int deliver_in_lane(void *ctx, unsigned int lane, const struct spool_batch *batch,
@@ -231,8 +216,7 @@ int shipper_deliver(struct shipper *s, const struct spool_batch *b,
 		    const struct redeliver_batch *noted, struct err *err)
 {
 	_cleanup_(freep) bool *missing = calloc(b->module_count + 1, sizeof(*missing));
-	int rc = missing ? deliver_batch(s, &s->own, b, noted, missing, err)
-			 : err_set(err, ERR_MEMORY, "shipper: out of memory");
+	int rc = missing ? deliver_batch(s, &s->own, b, noted, missing, err) : err_no_memory(err);
 
 	/* The batch is noted before it is acknowledged. If that fails, names are lost, not samples.
 	 */
@@ -302,10 +286,7 @@ static int next_batch(struct shipper *s, struct spool_batch *ret, struct err *er
 
 static int acknowledge_batch(struct shipper *s, const struct spool_batch *b, struct err *err)
 {
-	int rc = spool_reader_ack(s->reader, b, err);
-
-	if (rc)
-		return rc;
+	TRY(spool_reader_ack(s->reader, b, err));
 	s->stats.samples += b->sample_count;
 	s->stats.batches++;
 	return 0;
@@ -367,10 +348,9 @@ static void drop_lanes(struct shipper *s)
 int shipper_step(struct shipper *s, struct err *err)
 {
 	struct err unused;
-	int rc = open_ship_spool(s, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(open_ship_spool(s, err));
 	s->due_ns = 0;
 	rc = s->lanes ? step_lanes(s, err ? err : &unused) : step_alone(s, err);
 	s->is_careful = rc < 0;

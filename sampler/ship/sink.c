@@ -70,9 +70,7 @@ int sink_reopen(struct sink *s, struct err *err)
 
 	if (rc && rc != -EEXIST)
 		return err_sys(err, -rc, "%s", s->dir);
-	rc = io_check_dir(s->dir, err);
-	if (rc)
-		return rc;
+	TRY(io_check_dir(s->dir, err));
 	fd = s->io->open(s->io->ctx, AT_FDCWD, s->dir, O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0)
 		return err_sys(err, -fd, "%s", s->dir);
@@ -95,19 +93,16 @@ int sink_open(struct sink **ret, const char *dir, enum sink_kind kind, const str
 	      struct err *err)
 {
 	_cleanup_(sink_closep) struct sink *s = calloc(1, sizeof(*s));
-	int rc;
 
 	if (!s)
-		return err_set(err, ERR_MEMORY, "sink: out of memory");
+		return err_no_memory(err);
 	s->dir_fd = -1;
 	s->kind = kind;
 	s->io = io ? io : io_system();
 	s->dir = strdup(dir);
 	if (!s->dir)
-		return err_set(err, ERR_MEMORY, "sink: out of memory");
-	rc = sink_reopen(s, err);
-	if (rc)
-		return rc;
+		return err_no_memory(err);
+	TRY(sink_reopen(s, err));
 	*ret = TAKE_PTR(s);
 	return 0;
 }
@@ -128,10 +123,9 @@ int sink_write(struct sink *s, const uint8_t *id, size_t id_len, const void *fil
 	       struct err *err)
 {
 	char name[NAME_MAX_LEN];
-	int rc = name_of_batch(s, id, id_len, name, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(name_of_batch(s, id, id_len, name, err));
 	rc = io_replace_file(s->io, s->dir_fd, name, file, len, err);
 	if (rc)
 		return err_prefix(err, "%s", s->dir);
@@ -329,37 +323,51 @@ static int compare_found_batches(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* Lists the batches by age, the oldest first. Returns 0 or -errno. */
+static int list_batches(struct sink *s, struct sweep *w)
+{
+	TRY(s->io->list(s->io->ctx, s->dir_fd, sweep_one, w));
+	tell_time(s, w);
+	TRY(s->io->list(s->io->ctx, s->dir_fd, sweep_unfinished, w));
+	if (w->count) {
+		place_future(w);
+		qsort(w->files, w->count, sizeof(*w->files), compare_found_batches);
+	}
+	return 0;
+}
+
+/* Removes what is above the limits. Returns 0, or the -errno of the last file that stays. */
+static int remove_old_batches(const struct sink_limits *limits, struct sweep *w,
+			      uint64_t *ret_removed)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		const struct found *f = &w->files[i];
+		bool old = limits->age_ns && w->now_ns > f->time_ns &&
+			   w->now_ns - f->time_ns > limits->age_ns;
+
+		if (!old && !(limits->bytes && w->total > limits->bytes))
+			break;
+		/* A file that cannot be removed counts as gone; no other makes room for it. */
+		if (unlinkat(w->s->dir_fd, f->name, 0) && errno != ENOENT)
+			rc = -errno;
+		else
+			++*ret_removed;
+		w->total -= f->len;
+	}
+	return rc;
+}
+
 int sink_sweep(struct sink *s, const struct sink_limits *limits, uint64_t *ret_removed,
 	       struct err *err)
 {
 	struct sweep w = {.s = s};
-	int rc = s->io->list(s->io->ctx, s->dir_fd, sweep_one, &w), failed = 0;
+	int rc = list_batches(s, &w);
 
 	*ret_removed = 0;
-	if (!rc) {
-		tell_time(s, &w);
-		rc = s->io->list(s->io->ctx, s->dir_fd, sweep_unfinished, &w);
-	}
-	if (!rc && w.count)
-		place_future(&w);
-	if (!rc && w.count)
-		qsort(w.files, w.count, sizeof(*w.files), compare_found_batches);
-	for (size_t i = 0; !rc && i < w.count; i++) {
-		const struct found *f = &w.files[i];
-		bool old = limits->age_ns && w.now_ns > f->time_ns &&
-			   w.now_ns - f->time_ns > limits->age_ns;
-
-		if (!old && !(limits->bytes && w.total > limits->bytes))
-			break;
-		/* A file that cannot be removed counts as gone; no other makes room for it. */
-		if (unlinkat(s->dir_fd, f->name, 0) && errno != ENOENT)
-			failed = -errno;
-		else
-			++*ret_removed;
-		w.total -= f->len;
-	}
+	rc = rc ? rc : remove_old_batches(limits, &w, ret_removed);
 	free(w.files);
-	rc = rc ? rc : failed;
 	if (rc)
 		return err_sys(err, -rc, "%s: removing old batches", s->dir);
 	if (w.failed)

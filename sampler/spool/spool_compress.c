@@ -53,7 +53,6 @@ static int write_blocks(struct compression *s, struct spool_segment_info *info, 
 	for (;;) {
 		struct spool_header_block *b;
 		ssize_t n = read_compressed_input(s, info->raw_len);
-		int rc;
 
 		if (n < 0)
 			return err_sys(err, (int)-n, "reading a spool segment");
@@ -65,9 +64,7 @@ static int write_blocks(struct compression *s, struct spool_segment_info *info, 
 		b->off = (uint32_t)s->end;
 		b->len = (uint32_t)spool_pack_block(s->packer, s->raw, (size_t)n, s->packed);
 		b->crc = crc32c(0, s->packed, b->len);
-		rc = io_write_all(s->from.io, s->fd, s->packed, b->len, (off_t)s->end, err);
-		if (rc)
-			return rc;
+		TRY(io_write_all(s->from.io, s->fd, s->packed, b->len, (off_t)s->end, err));
 		info->block_count++;
 		info->raw_len += (uint64_t)n;
 		s->end += b->len;
@@ -100,12 +97,8 @@ static int fill_output(struct compression *s, struct err *err)
 	info.raw_len = info.block_count = 0;
 	info.block_len = SPOOL_BLOCK_LEN;
 	info.late_told = count_late(s);
-	rc = write_blocks(s, &info, err);
-	if (rc)
-		return rc;
-	rc = io_write_all(io, s->fd, header, spool_header_encode(&info, header), 0, err);
-	if (rc)
-		return rc;
+	TRY(write_blocks(s, &info, err));
+	TRY(io_write_all(io, s->fd, header, spool_header_encode(&info, header), 0, err));
 	rc = io->sync(io->ctx, s->fd);
 	if (rc)
 		return err_sys(err, -rc, "sync of a packed segment");
@@ -120,7 +113,7 @@ static int open_compression(struct compression *s, int dir_fd, const char *name,
 	s->packed = malloc(SPOOL_BLOCK_LEN);
 	s->packer = spool_packer_new();
 	if (!s->raw || !s->packed || !s->packer)
-		return err_set(err, ERR_MEMORY, "out of memory for packing");
+		return err_no_memory(err);
 	s->fd = io->open(io->ctx, dir_fd, name, O_RDWR | O_CREAT | O_EXCL, 0600);
 	return s->fd < 0 ? err_sys(err, -s->fd, "%s", name) : 0;
 }
@@ -130,10 +123,9 @@ int spool_compress(const struct io *io, int dir_fd, uint64_t segment, uint64_t *
 {
 	char name[SPOOL_COMPRESSED_NAME_MAX];
 	struct compression s = {.fd = -1};
-	int rc = spool_file_open(&s.from, io, dir_fd, segment, err);
+	int rc = 0;
 
-	if (rc)
-		return rc;
+	TRY(spool_file_open(&s.from, io, dir_fd, segment, err));
 	spool_compressed_name(segment, name);
 	if (!s.from.info.block_count)
 		rc = open_compression(&s, dir_fd, name, err);

@@ -34,7 +34,7 @@ static int window_at(struct spool_cursor *c, uint32_t off, size_t want, const ui
 		c->window_len = 0;
 		c->window_off = off;
 		if (!GROW(c->window, &c->window_cap, len, SIZE_MAX))
-			return err_set(err, ERR_MEMORY, "out of memory for a spool record");
+			return err_no_memory(err);
 		while (c->window_len < len) {
 			ssize_t n = spool_file_pread(c->file, c->window + c->window_len,
 						     len - c->window_len, off + c->window_len);
@@ -71,10 +71,8 @@ static int look_at(struct spool_cursor *c, uint32_t off, struct spool_record *re
 	struct spool_record_head head;
 	const uint8_t *p;
 	size_t len = 0;
-	int rc = window_at(c, off, sizeof(head), &p, &len, err);
 
-	if (rc)
-		return rc;
+	TRY(window_at(c, off, sizeof(head), &p, &len, err));
 	if (len < sizeof(head))
 		return len == 0 || !memcmp(p, zeros, len) ? AT_END : AT_OTHER;
 	memcpy(&head, p, sizeof(head));
@@ -82,9 +80,7 @@ static int look_at(struct spool_cursor *c, uint32_t off, struct spool_record *re
 		return AT_ZEROS;
 	if (head.magic != SPOOL_RECORD_MAGIC || head.len > LIMIT_SPOOL_RECORD)
 		return AT_OTHER;
-	rc = window_at(c, off, sizeof(head) + head.len, &p, &len, err);
-	if (rc)
-		return rc;
+	TRY(window_at(c, off, sizeof(head) + head.len, &p, &len, err));
 	if (len < sizeof(head) + head.len)
 		return AT_OTHER;
 	if (crc32c(crc32c(0, &head.type, 8), p + sizeof(head), head.len) != head.crc) {
@@ -127,10 +123,8 @@ static int give_up_search(struct spool_cursor *c, struct err *err)
 	c->window_len = 0;
 	for (uint32_t at = c->off; len; at += (uint32_t)len) {
 		const uint8_t *p;
-		int rc = window_at(c, at, WINDOW_LEN, &p, &len, err);
 
-		if (rc)
-			return rc;
+		TRY(window_at(c, at, WINDOW_LEN, &p, &len, err));
 		for (size_t i = 0; i < len; i++)
 			end = p[i] ? at + (uint32_t)i + 1 : end;
 	}

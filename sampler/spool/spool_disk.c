@@ -293,18 +293,17 @@ uint64_t spool_disk_first(const struct spool_disk *d)
 static int take_stock(struct spool_disk *d, struct err *err)
 {
 	uint64_t next, last = 0;
-	int rc;
 
+	TRY(spool_place_open(&d->place, d->io, d->dir, err));
 	spool_segments_clean(d->io, d->place.dir_fd);
-	rc = spool_retention_init(&d->retention, d->io, d->place.dir_fd, &d->limits, d->origin,
-				  &last, err);
-	if (!rc)
-		spool_disk_account_open(d);
+	TRY(spool_retention_init(&d->retention, d->io, d->place.dir_fd, &d->limits, d->origin,
+				 &last, err));
+	spool_disk_account_open(d);
 	/* Numbers begin at the milliseconds since 1970, so that a directory made in place of a
 	 * removed one does not reuse its numbers, and with them its batch ids. */
 	next = d->io->real_ns(d->io->ctx) / 1000000;
 	d->first = (last < next ? next : last) + 1;
-	return rc;
+	return 0;
 }
 
 int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool_limits *limits,
@@ -315,7 +314,7 @@ int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool
 	int rc;
 
 	if (!d)
-		return err_set(err, ERR_MEMORY, "out of memory for the spool");
+		return err_no_memory(err);
 	*d = (struct spool_disk){
 		.io = io,
 		.origin = origin,
@@ -332,10 +331,7 @@ int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool
 	pthread_cond_init(&d->wake, &attr);
 	pthread_cond_init(&d->wake_second, NULL);
 	pthread_condattr_destroy(&attr);
-	rc = d->dir ? spool_place_open(&d->place, d->io, dir, err)
-		    : err_set(err, ERR_MEMORY, "out of memory for the spool");
-	if (!rc)
-		rc = take_stock(d, err);
+	rc = d->dir ? take_stock(d, err) : err_no_memory(err);
 	if (rc) {
 		spool_disk_close(d);
 		return rc;

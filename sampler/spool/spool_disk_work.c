@@ -210,9 +210,7 @@ static int fill_segment(struct spool_disk *d, int fd, struct err *err)
 	if (rc)
 		return err_sys(err, -rc, "room for a spool segment");
 	d->end = spool_header_encode(&info, header);
-	rc = io_write_all(d->io, fd, header, d->end, 0, err);
-	if (rc)
-		return rc;
+	TRY(io_write_all(d->io, fd, header, d->end, 0, err));
 	rc = d->io->sync(d->io->ctx, fd);
 	return rc ? err_sys(err, -rc, "sync of a spool segment") : 0;
 }

@@ -16,9 +16,15 @@ static int open_blocks(struct spool_file *f, struct err *err)
 	f->packed = malloc(f->info.block_len);
 	f->block = malloc(f->info.block_len);
 	f->unpacker = spool_unpacker_new();
-	return f->packed && f->block && f->unpacker
-		       ? 0
-		       : err_set(err, ERR_MEMORY, "out of memory for a spool segment");
+	return f->packed && f->block && f->unpacker ? 0 : err_no_memory(err);
+}
+
+static int read_segment_header(struct spool_file *f, uint64_t segment, struct err *err)
+{
+	TRY(spool_header_read(f->io, f->fd, &f->info, err));
+	if (f->info.segment != segment)
+		return err_set(err, ERR_DATA, "a segment with the number of another");
+	return open_blocks(f, err);
 }
 
 int spool_file_open(struct spool_file *f, const struct io *io, int dir_fd, uint64_t segment,
@@ -33,16 +39,12 @@ int spool_file_open(struct spool_file *f, const struct io *io, int dir_fd, uint6
 	if (rc < 0)
 		return err_sys(err, -rc, "%s", name);
 	f->fd = rc;
-	rc = spool_header_read(io, f->fd, &f->info, err);
-	if (!rc && f->info.segment != segment)
-		rc = err_set(err, ERR_DATA, "a segment with the number of another");
-	if (!rc)
-		rc = open_blocks(f, err);
-	if (!rc)
-		return 0;
-	spool_file_close(f);
-	/* Callers may pass no err and go by the code. */
-	(void)err_prefix(err, "%s", name);
+	rc = read_segment_header(f, segment, err);
+	if (rc) {
+		spool_file_close(f);
+		/* Callers may pass no err and go by the code. */
+		(void)err_prefix(err, "%s", name);
+	}
 	return rc;
 }
 
@@ -104,16 +106,13 @@ ssize_t spool_file_pread(struct spool_file *f, void *p, size_t len, uint64_t off
 {
 	uint32_t index;
 	size_t at, left;
-	int rc;
 
 	if (!f->info.block_count)
 		return f->io->pread(f->io->ctx, f->fd, p, len, (off_t)off);
 	if (off >= f->info.raw_len)
 		return 0;
 	index = (uint32_t)(off / f->info.block_len);
-	rc = load_block(f, index);
-	if (rc)
-		return rc;
+	TRY(load_block(f, index));
 	at = off % f->info.block_len;
 	left = raw_block_len(&f->info, index) - at;
 	len = len < left ? len : left;

@@ -167,10 +167,8 @@ static int read_header_block(const struct io *io, int fd, uint8_t block[static S
 			     struct spool_header *ret, struct err *err)
 {
 	uint32_t crc;
-	int rc = io_read_all(io, fd, block, sizeof(*ret), 0, err);
 
-	if (rc)
-		return rc;
+	TRY(io_read_all(io, fd, block, sizeof(*ret), 0, err));
 	memcpy(ret, block, sizeof(*ret));
 	if (memcmp(ret->magic, SPOOL_MAGIC, sizeof(ret->magic)))
 		return err_set(err, ERR_DATA, "not a spool segment");
@@ -181,9 +179,7 @@ static int read_header_block(const struct io *io, int fd, uint8_t block[static S
 	if (ret->header_len < sizeof(*ret) || ret->header_len > SPOOL_HEADER_MAX ||
 	    ret->header_len % SPOOL_RECORD_ALIGN)
 		return err_set(err, ERR_DATA, "spool header of %u bytes", ret->header_len);
-	rc = io_read_all(io, fd, block, ret->header_len, 0, err);
-	if (rc)
-		return rc;
+	TRY(io_read_all(io, fd, block, ret->header_len, 0, err));
 	crc = ret->crc;
 	memset(block + offsetof(struct spool_header, crc), 0, sizeof(crc));
 	if (crc32c(0, block, ret->header_len) != crc)

@@ -86,10 +86,7 @@ static int take_samples(struct spool_reader *r, size_t max_samples, struct err *
 	struct spool_sample s;
 
 	while (!spool_slice_is_full(&r->slice, max_samples) && next_sample(r, &s)) {
-		int rc = spool_slice_add(&r->slice, &s, err);
-
-		if (rc)
-			return rc;
+		TRY(spool_slice_add(&r->slice, &s, err));
 	}
 	if (r->record_taken == r->record_count)
 		r->in_record = false;
@@ -194,13 +191,10 @@ static int find_segment(struct spool_reader *r, uint64_t from, uint64_t *ret, st
 static int find_end(struct spool_reader *r, struct err *err)
 {
 	struct spool_segments found;
-	int rc;
 
 	if (!r->only_looks || r->has_end)
 		return 0;
-	rc = spool_segments_list(r->io, r->dir_fd, &found, err);
-	if (rc)
-		return rc;
+	TRY(spool_segments_list(r->io, r->dir_fd, &found, err));
 	r->end_segment = found.count ? found.numbers[found.count - 1] : 0;
 	free(found.numbers);
 	r->end_off = r->end_segment ? spool_segment_end(r->io, r->dir_fd, r->end_segment) : 0;
@@ -213,49 +207,70 @@ static bool is_at_end(const struct spool_reader *r)
 	return r->has_end && r->segment == r->end_segment && r->cursor.off >= r->end_off;
 }
 
+/* Takes in one record. The samples of a record are taken later, as many as a batch may have. */
+static int take_record(struct spool_reader *r, const struct spool_record *rec, struct err *err)
+{
+	const struct bytes payload = bytes_of(rec->payload, rec->len);
+
+	switch (rec->type) {
+	case SPOOL_RECORD_SAMPLES:
+		begin_samples(r, rec);
+		return 0;
+	case SPOOL_RECORD_LOSSES:
+		spool_losses_read(payload, r->losses);
+		return 0;
+	case SPOOL_RECORD_FILE_SEGMENTS:
+		spool_tables_read_file_segments(&r->tables, payload);
+		return 0;
+	case SPOOL_RECORD_STRINGS:
+	case SPOOL_RECORD_MODULES:
+	case SPOOL_RECORD_LOCATIONS:
+	case SPOOL_RECORD_STACKS:
+	case SPOOL_RECORD_THREADS:
+		return spool_tables_read(&r->tables,
+					 (enum spool_table_kind)(rec->type - SPOOL_RECORD_STRINGS),
+					 payload, &r->cursor.damaged_len, err);
+	default:
+		return 0;
+	}
+}
+
+/* Fills the slice from the records of the segment, until it is full or there are no more. */
+static int fill_slice(struct spool_reader *r, bool finished, size_t max_samples, struct err *err)
+{
+	while (!spool_slice_is_full(&r->slice, max_samples)) {
+		if (!r->in_record) {
+			struct spool_record rec;
+			int rc;
+
+			if (is_at_end(r))
+				return 0;
+			rc = spool_cursor_next(&r->cursor, finished, &rec, err);
+			if (rc <= 0)
+				return rc;
+			TRY(take_record(r, &rec, err));
+			if (!r->in_record)
+				continue;
+		}
+		TRY(spool_slice_grow(&r->slice, err));
+		TRY(take_samples(r, max_samples, err));
+		r->place =
+			r->in_record ? spool_place(r->record_off, r->record_taken) : r->cursor.off;
+	}
+	return 0;
+}
+
 static int next_in_segment(struct spool_reader *r, bool finished, size_t max_samples,
 			   struct spool_batch *ret, struct err *err)
 {
 	uint64_t from_place = r->place;
-	struct spool_record rec;
-	int rc = 0;
+	int rc;
 
 	spool_slice_begin(&r->slice);
 	if (r->names_late)
 		spool_slice_name(&r->slice, &r->late, r->file.info.origin.boot_id);
 	r->damaged_before = r->cursor.damaged_len;
-	while (!rc && !spool_slice_is_full(&r->slice, max_samples)) {
-		if (!r->in_record) {
-			if (is_at_end(r))
-				break;
-			rc = spool_cursor_next(&r->cursor, finished, &rec, err);
-			if (rc <= 0)
-				break;
-			rc = 0;
-			if (rec.type == SPOOL_RECORD_SAMPLES)
-				begin_samples(r, &rec);
-			else if (rec.type == SPOOL_RECORD_LOSSES)
-				spool_losses_read(bytes_of(rec.payload, rec.len), r->losses);
-			else if (rec.type == SPOOL_RECORD_FILE_SEGMENTS)
-				spool_tables_read_file_segments(&r->tables,
-								bytes_of(rec.payload, rec.len));
-			else if (rec.type >= SPOOL_RECORD_STRINGS &&
-				 rec.type <= SPOOL_RECORD_THREADS)
-				rc = spool_tables_read(
-					&r->tables,
-					(enum spool_table_kind)(rec.type - SPOOL_RECORD_STRINGS),
-					bytes_of(rec.payload, rec.len), &r->cursor.damaged_len,
-					err);
-			if (rc || !r->in_record)
-				continue;
-		}
-		rc = spool_slice_grow(&r->slice, err);
-		if (!rc)
-			rc = take_samples(r, max_samples, err);
-		if (!rc)
-			r->place = r->in_record ? spool_place(r->record_off, r->record_taken)
-						: r->cursor.off;
-	}
+	rc = fill_slice(r, finished, max_samples, err);
 	if (rc < 0) {
 		/* What this batch took is not lost: the segment is read again next time. */
 		close_reader_segment(r);
@@ -278,9 +293,7 @@ int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_b
 
 	if (!max_samples)
 		return err_set(err, ERR_USAGE, "a batch has at least one sample");
-	rc = find_end(r, err);
-	if (rc)
-		return rc;
+	TRY(find_end(r, err));
 	if (r->names_late)
 		spool_late_look(&r->late, r->file.fd >= 0 ? r->segment : r->segment + 1);
 	for (;;) {
@@ -325,7 +338,7 @@ int spool_reader_open(struct spool_reader **ret, const char *dir, const struct i
 	int rc;
 
 	if (!r)
-		return err_set(err, ERR_MEMORY, "out of memory for the spool");
+		return err_no_memory(err);
 	r->io = io ? io : io_system();
 	r->file.fd = r->late.file.fd = -1;
 	spool_tables_init(&r->tables);

@@ -201,6 +201,23 @@ static int adopt_segment(struct spool_retention *k, uint64_t number, bool is_las
 	return 0;
 }
 
+/* Adopts the segments that are found, and removes those that were dropped. */
+static int adopt_segments(struct spool_retention *k, const struct spool_segments *found,
+			  const struct spool_origin *origin, struct err *err)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		char name[SPOOL_NAME_MAX];
+
+		if (found->numbers[i] <= k->drops.segment)
+			k->io->unlink(k->io->ctx, k->dir_fd,
+				      spool_segment_name(found->numbers[i], name));
+		else if (adopt_segment(k, found->numbers[i], i + 1 == found->count, origin))
+			return err_no_memory(err);
+	}
+	guess_origins(k, origin);
+	return 0;
+}
+
 int spool_retention_init(struct spool_retention *k, const struct io *io, int dir_fd,
 			 const struct spool_limits *limits, const struct spool_origin *origin,
 			 uint64_t *ret_last, struct err *err)
@@ -211,23 +228,10 @@ int spool_retention_init(struct spool_retention *k, const struct io *io, int dir
 
 	*k = (struct spool_retention){.io = io, .dir_fd = dir_fd, .limits = *limits};
 	memcpy(k->boot_id, origin->boot_id, sizeof(k->boot_id));
-	rc = spool_segments_list(io, dir_fd, &found, err);
-	if (rc)
-		return rc;
+	TRY(spool_segments_list(io, dir_fd, &found, err));
 	spool_drops_read(io, dir_fd, &k->drops);
-	for (size_t i = 0; i < found.count && !rc; i++) {
-		char name[SPOOL_NAME_MAX];
-
-		if (found.numbers[i] > k->drops.segment)
-			rc = adopt_segment(k, found.numbers[i], i + 1 == found.count, origin);
-		else
-			io->unlink(io->ctx, dir_fd, spool_segment_name(found.numbers[i], name));
-	}
-	if (rc)
-		err_set(err, rc, "out of memory for the spool");
-	guess_origins(k, origin);
-	if (!rc)
-		rc = spool_ack_read(io, dir_fd, ret_last, &ack_place, err);
+	rc = adopt_segments(k, &found, origin, err);
+	rc = rc ? rc : spool_ack_read(io, dir_fd, ret_last, &ack_place, err);
 	if (found.count && found.numbers[found.count - 1] > *ret_last)
 		*ret_last = found.numbers[found.count - 1];
 	if (k->drops.segment > *ret_last)

@@ -332,7 +332,7 @@ int spool_slice_grow(struct spool_slice *s, struct err *err)
 		size_t count = s->from->rows[i].count;
 
 		if (!grow_memory(&map->p, &map->cap, count, sizeof(uint32_t), UINT32_MAX))
-			return err_set(err, ERR_MEMORY, "out of memory for a spool batch");
+			return err_no_memory(err);
 		if (count > map->count)
 			memset((uint32_t *)map->p + map->count, 0,
 			       (count - map->count) * sizeof(uint32_t));
@@ -367,7 +367,7 @@ int spool_slice_add(struct spool_slice *s, const struct spool_sample *sample, st
 		      ? NULL
 		      : spool_row_new(&s->samples, sizeof(*row));
 	if (!row)
-		return err_set(err, ERR_MEMORY, "out of memory for a spool batch");
+		return err_no_memory(err);
 	*row = to;
 	return 0;
 }

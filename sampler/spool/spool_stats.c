@@ -57,14 +57,11 @@ int spool_stats_read(struct spool_stats *ret, const char *dir, struct err *err)
 {
 	_cleanup_(closep) int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct spool_segments found = {0};
-	int rc;
 
 	*ret = (struct spool_stats){0};
 	if (dir_fd < 0)
 		return err_sys(err, errno, "%s", dir);
-	rc = spool_segments_list(io_system(), dir_fd, &found, err);
-	if (rc)
-		return rc;
+	TRY(spool_segments_list(io_system(), dir_fd, &found, err));
 	for (size_t i = 0; i < found.count; i++)
 		add_segment(ret, dir_fd, found.numbers[i]);
 	free(found.numbers);

@@ -258,17 +258,14 @@ int spool_status_read(struct spool_status *ret, const char *dir, struct err *err
 	struct spool_segments found = {0};
 	struct spool_drops drops;
 	struct spool_batch b;
-	int rc = spool_reader_open(&r, dir, io, err);
+	int rc = 0;
 
-	if (rc)
-		return rc;
+	TRY(spool_reader_open(&r, dir, io, err));
 	*ret = (struct spool_status){.unix_ns = io->real_ns(io->ctx)};
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir_fd < 0)
 		return err_sys(err, errno, "%s", dir);
-	rc = spool_segments_list(io, dir_fd, &found, err);
-	if (rc)
-		return rc;
+	TRY(spool_segments_list(io, dir_fd, &found, err));
 	if (!is_spool(dir_fd, &found)) {
 		free(found.numbers);
 		return err_set(err, ERR_DATA,

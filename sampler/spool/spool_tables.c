@@ -204,7 +204,7 @@ int spool_tables_read(struct spool_tables *t, enum spool_table_kind kind, struct
 		void *row = missing_row(table, kind);
 
 		if (!row)
-			return err_set(err, ERR_MEMORY, "out of memory for a spool segment");
+			return err_no_memory(err);
 		if (!is_read || in.failed)
 			continue;
 		switch (kind) {

@@ -65,7 +65,7 @@ static bool hand_over(struct spool_writer *w, enum chunk_kind kind)
 	struct err err;
 
 	if (!c) {
-		err_set(&err, ERR_MEMORY, "out of memory for the spool");
+		err_no_memory(&err);
 		spool_disk_fail(w->disk, w->segment, &err);
 		abandon_segment(w);
 		buf_reset(&w->pack.out);
@@ -149,7 +149,7 @@ int spool_writer_open(struct spool_writer **ret, const char *dir, const struct s
 	int rc;
 
 	if (!w)
-		return err_set(err, ERR_MEMORY, "out of memory for the spool");
+		return err_no_memory(err);
 	w->io = io ? io : io_system();
 	w->origin = *origin;
 	if (limits)

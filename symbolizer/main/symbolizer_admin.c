@@ -320,6 +320,21 @@ static void remove_work(const char *work)
 	(void)rmdir(work);
 }
 
+/* Gives a whole store in `work` its owner and its name `made`. */
+static int place_salvaged(const struct admin *a, const char *work, const char *made,
+			  struct err *err)
+{
+	char file[LIMIT_PATH_LEN];
+
+	TRY(give_to_owner(a->data, work, "store.mdb", err));
+	TRY(give_to_owner(a->data, a->out, ".", err));
+	if (snprintf(file, sizeof(file), "%s/store.mdb", work) >= (int)sizeof(file))
+		return err_set(err, ERR_USAGE, "%s: name too long", a->out);
+	if (rename(file, made))
+		return err_sys(err, errno, "%s", made);
+	return 0;
+}
+
 /* Salvages into a directory of its own, and gives the store its name when it is whole. If a full
  * disk or a kill ends it before, there is nothing that a service would start on. */
 static int salvage_whole(const struct admin *a, const char *path, const char *made,
@@ -327,22 +342,16 @@ static int salvage_whole(const struct admin *a, const char *path, const char *ma
 {
 	static const struct store_salvage_use use = {.describe = describe_salvaged,
 						     .lost = tell_lost};
-	char work[LIMIT_PATH_LEN], file[LIMIT_PATH_LEN];
+	char work[LIMIT_PATH_LEN];
 	int rc;
 
-	if (snprintf(work, sizeof(work), "%s/" STORE_SALVAGE_NAME, a->out) >= (int)sizeof(work) ||
-	    snprintf(file, sizeof(file), "%s/store.mdb", work) >= (int)sizeof(file))
+	if (snprintf(work, sizeof(work), "%s/" STORE_SALVAGE_NAME, a->out) >= (int)sizeof(work))
 		return err_set(err, ERR_USAGE, "%s: name too long", a->out);
 	remove_work(work); /* left by a salvage that was killed */
 	if (mkdir(work, 0700))
 		return err_sys(err, errno, "%s", work);
 	rc = store_salvage(path, work, RSYM_MAJOR, &use, found, err);
-	if (!rc)
-		rc = give_to_owner(a->data, work, "store.mdb", err);
-	if (!rc)
-		rc = give_to_owner(a->data, a->out, ".", err);
-	if (!rc && rename(file, made))
-		rc = err_sys(err, errno, "%s", made);
+	rc = rc ? rc : place_salvaged(a, work, made, err);
 	remove_work(work);
 	return rc ? rc : sync_dir(a->out, err);
 }

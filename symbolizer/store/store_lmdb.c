@@ -41,7 +41,7 @@ int store_lmdb_fail(struct kv_lmdb *m, int rc, const char *what, struct err *err
 	case MDB_MAP_FULL:
 		return err_set(err, ERR_LIMIT, "%s: the store is full", m->path);
 	case ENOMEM:
-		return err_set(err, ERR_MEMORY, "%s: out of memory", m->path);
+		return err_no_memory(err);
 	case EIO: /* LMDB's code for a short write */
 	case ENOSPC:
 		if (!fstatvfs(m->fd, &st) && st.f_bavail < 1024)
@@ -276,6 +276,15 @@ static void on_assertion(MDB_env *env, const char *what)
 	store_fault_assertion(((struct kv_lmdb *)mdb_env_get_userctx(env))->path, what);
 }
 
+/* Returns 0 or an error of LMDB. */
+static int open_each_table(struct kv_lmdb *m, MDB_txn *txn)
+{
+	for (size_t i = 0; i < KV_TABLE_COUNT; i++)
+		TRY(mdb_dbi_open(txn, store_table_names[i], m->read_only ? 0 : MDB_CREATE,
+				 &m->tables[i]));
+	return mdb_dbi_open(txn, NULL, 0, &m->roots);
+}
+
 static int open_tables(struct kv_lmdb *m, struct err *err)
 {
 	STORE_FAULT_INSIDE(m->path);
@@ -284,11 +293,7 @@ static int open_tables(struct kv_lmdb *m, struct err *err)
 
 	if (rc)
 		return store_lmdb_fail(m, rc, "open", err);
-	for (size_t i = 0; i < KV_TABLE_COUNT && !rc; i++)
-		rc = mdb_dbi_open(txn, store_table_names[i], m->read_only ? 0 : MDB_CREATE,
-				  &m->tables[i]);
-	if (!rc)
-		rc = mdb_dbi_open(txn, NULL, 0, &m->roots);
+	rc = open_each_table(m, txn);
 	if (rc) {
 		mdb_txn_abort(txn);
 		return store_lmdb_fail(m, rc, "open", err);

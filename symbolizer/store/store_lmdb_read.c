@@ -137,6 +137,27 @@ static int check_root(struct kv_read *r, enum kv_table table)
 	return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
 }
 
+/* Whether `k` is a key of the store that sorts before `key` (side -1) or after it (side 1). */
+static bool is_beside(const struct kv_lmdb *m, const MDB_val *k, struct kv_bytes key, int side)
+{
+	return is_in_map(m, k) && is_store_key(k) &&
+	       side * store_key_compare((struct kv_bytes){k->mv_data, k->mv_size}, key) > 0;
+}
+
+static int check_neighbours(struct kv_read *r, MDB_cursor *cursor, struct kv_bytes key)
+{
+	MDB_val k = store_lmdb_val(key), v;
+	int rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
+	bool is_last = rc == MDB_NOTFOUND;
+
+	if (rc && !is_last)
+		return rc;
+	if (!is_last && !is_beside(r->m, &k, key, 1))
+		return MDB_CORRUPTED;
+	TRY(mdb_cursor_get(cursor, &k, &v, is_last ? MDB_LAST : MDB_PREV));
+	return is_beside(r->m, &k, key, -1) ? 0 : MDB_CORRUPTED;
+}
+
 /*
  * Returns 0 if the place of an absent key is between a lower and a higher one, else MDB_CORRUPTED.
  * A damaged page misleads the search, which takes a node without bytes for a lower key and so ends
@@ -144,24 +165,11 @@ static int check_root(struct kv_read *r, enum kv_table table)
  */
 static int check_absence(struct kv_read *r, enum kv_table table, struct kv_bytes key)
 {
-	MDB_val k = store_lmdb_val(key), v;
 	MDB_cursor *cursor;
 	int rc;
 
 	TRY(mdb_cursor_open(r->txn, r->m->tables[table], &cursor));
-	rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
-	if (!rc && !(is_in_map(r->m, &k) && is_store_key(&k)))
-		rc = MDB_CORRUPTED;
-	else if (!rc && store_key_compare((struct kv_bytes){k.mv_data, k.mv_size}, key) <= 0)
-		rc = MDB_CORRUPTED;
-	if (!rc)
-		rc = mdb_cursor_get(cursor, &k, &v, MDB_PREV);
-	else if (rc == MDB_NOTFOUND)
-		rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
-	if (!rc && !(is_in_map(r->m, &k) && is_store_key(&k)))
-		rc = MDB_CORRUPTED;
-	else if (!rc && store_key_compare((struct kv_bytes){k.mv_data, k.mv_size}, key) >= 0)
-		rc = MDB_CORRUPTED;
+	rc = check_neighbours(r, cursor, key);
 	mdb_cursor_close(cursor);
 	return rc == MDB_NOTFOUND ? check_root(r, table) : rc;
 }

@@ -359,15 +359,13 @@ static int begin_symbolize(struct symbolize *s, struct err *err)
 static int resolve_modules(struct symbolize *s, struct store_read *r, struct err *err)
 {
 	const struct lookups *l = &s->lookups;
-	int rc = symbolize_modules_open(s, r, err);
 
-	if (!rc)
-		rc = symbolize_gather(s, err);
-	for (size_t i = 0; !rc && i < l->group_count; i++)
-		rc = symbolize_look_up(s, &l->groups[i], err);
-	if (!rc)
-		rc = answer_all(s, err);
-	return rc ? rc : symbolize_modules_recheck(s, r, err);
+	TRY(symbolize_modules_open(s, r, err));
+	TRY(symbolize_gather(s, err));
+	for (size_t i = 0; i < l->group_count; i++)
+		TRY(symbolize_look_up(s, &l->groups[i], err));
+	TRY(answer_all(s, err));
+	return symbolize_modules_recheck(s, r, err);
 }
 
 /* Answers a batch once. If it returns ERR_DAMAGED, *ret_again says whether the batch can be

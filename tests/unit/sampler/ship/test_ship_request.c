@@ -24,15 +24,14 @@ static void test_request_segments(void **state _unused_)
 				      .module_count = ARRAY_LEN(modules),
 				      .locations = locations,
 				      .location_count = ARRAY_LEN(locations)};
-	const uint32_t wanted[] = {0, 1, 2};
-	const uint64_t weights[] = {1, 1, 1};
+	struct ship_wanted wanted;
 	struct arena a = ARENA_INIT(MIB);
 	struct ship_request r;
 	struct err err;
-	size_t taken;
 
-	assert_int_equal(ship_request_make(&r, &b, 0, wanted, 3, weights, &a, &taken, &err), 0);
-	assert_int_equal(taken, 3);
+	assert_int_equal(ship_wanted_list(&wanted, &b, &a, &err), 0);
+	assert_int_equal(ship_request_make(&r, &b, 0, &wanted, &a, &err), 0);
+	assert_int_equal(r.count, 3);
 	assert_int_equal(r.message->n_modules, 2);
 	for (size_t i = 0; i < 2; i++) {
 		const Rawstack__V1__Module *m = r.message->modules[i];
@@ -82,11 +81,13 @@ static void test_request_weights(void **state _unused_)
 				      .sample_count = ARRAY_LEN(samples)};
 	static const uint64_t want[] = {7, 0, 17, 10, 0};
 	struct arena a = ARENA_INIT(MIB);
-	const uint64_t *weights = ship_request_weights(&b, &a);
+	struct ship_wanted wanted;
+	struct err err;
 
-	assert_non_null(weights);
+	assert_int_equal(ship_wanted_list(&wanted, &b, &a, &err), 0);
+	assert_int_equal(wanted.count, 4);
 	for (size_t i = 0; i < ARRAY_LEN(want); i++)
-		assert_int_equal(weights[i], want[i]);
+		assert_int_equal(wanted.weights[i], want[i]);
 	arena_done(&a);
 }
 
