@@ -26,6 +26,7 @@ static bool ref_listed(struct rpc_call *c)
 
 void rpc_call_end_silent(struct rpc_call *c)
 {
+	rpc_stat_refuse(c->calls->stat, RPC_REFUSED_SILENT);
 	(void)grpc_call_cancel_with_status(c->call, GRPC_STATUS_UNAVAILABLE,
 					   "silent, while others wait for a place", NULL);
 	rpc_call_unref(c);

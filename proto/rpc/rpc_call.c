@@ -185,6 +185,10 @@ static void on_close(struct rpc_tag *tag, bool ok _unused_)
 	if (c->was_cancelled)
 		atomic_store(&c->cancelled, true);
 	c->over = true;
+	rpc_stat_count(c->stat,
+		       c->was_cancelled || !c->finish_sent ? GRPC_STATUS_CANCELLED
+							   : rpc_status_of_code(c->code),
+		       c->begin_ns);
 	closed = take_closed(c);
 	pthread_mutex_unlock(&c->lock);
 	if (closed)
@@ -229,6 +233,7 @@ static void refuse_job(struct rpc_job *job)
 
 	pthread_mutex_lock(&c->lock);
 	c->working = false;
+	rpc_stat_refuse(c->calls->stat, RPC_REFUSED_TURN);
 	if (!c->over)
 		finish_call(c, ERR_UNAVAILABLE, "the service is busy");
 	closed = take_closed(c);
@@ -252,10 +257,12 @@ static void on_receive(struct rpc_tag *tag, bool ok)
 	if (ok && !c->over && (c->incoming || !grpc_call_failed_before_recv_message(c->call))) {
 		c->working = true;
 		c->job.bytes = c->incoming ? grpc_byte_buffer_length(c->incoming) : 0;
+		c->submit_ns = io_mono_ns();
 		rpc_call_ref(c);
 		if (!rpc_pool_submit(c->method->apart ? c->calls->apart : c->calls->pool, &c->job,
 				     &displaced)) {
 			c->working = false;
+			rpc_stat_refuse(c->calls->stat, RPC_REFUSED_QUEUE);
 			finish_call(c, ERR_UNAVAILABLE, "the service is busy");
 			rpc_call_unref(c);
 		}
@@ -273,15 +280,19 @@ static int handle_call(struct rpc_call *c, struct err *err)
 	ProtobufCMessage *request;
 	int rc;
 
-	if (c->incoming_end && !stream)
+	if (c->incoming_end && !stream) {
+		rpc_stat_refuse(c->calls->stat, RPC_REFUSED_REQUEST);
 		return err_set(err, ERR_DATA, "%s: no request message", m->path);
+	}
 	if (c->incoming_end)
 		return m->end ? m->end(c, err) : RPC_DONE;
 	rc = rpc_unpack(c->incoming, m->request, &c->arena, &request, err);
 	grpc_byte_buffer_destroy(c->incoming);
 	c->incoming = NULL;
 	c->too_large = rc == ERR_LIMIT;
-	if (!rc)
+	if (rc)
+		rpc_stat_refuse(c->calls->stat, RPC_REFUSED_REQUEST);
+	else
 		rc = m->message(c, request, err);
 	arena_reset(&c->arena);
 	return rc;
@@ -294,6 +305,7 @@ static void run_call_job(struct rpc_job *job)
 	bool closed, skip, more, tells;
 	int rc = RPC_OPEN;
 
+	histogram_add_since(&c->calls->stat->waits, c->submit_ns);
 	pthread_mutex_lock(&c->lock);
 	skip = c->over;
 	c->handled = c->handled || !skip;
@@ -355,6 +367,8 @@ void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_m
 	c->call = call;
 	c->method = method;
 	c->roles = roles;
+	c->stat = rpc_stat_row(calls->stat, method);
+	c->begin_ns = io_mono_ns();
 	c->arena = (struct arena)ARENA_INIT(LIMIT_REQUEST_MEMORY);
 	c->close_tag.done = on_close;
 	c->receive_tag.done = on_receive;

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "rpc_method.h"
+#include "rpc_stat.h"
 #include "rpc_wait.h"
 
 struct rpc_pool;
@@ -24,6 +25,7 @@ struct rpc_calls {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	size_t live;
+	struct rpc_stat *stat; /* borrowed */
 	/* Calls whose peer is silent: it has sent no message yet, it sends no further one, or it
 	 * does not read a reply. */
 	struct rpc_waits begun, idle, unread;

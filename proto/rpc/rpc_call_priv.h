@@ -29,6 +29,8 @@ struct rpc_call {
 	unsigned int roles; /* of the caller */
 	atomic_uint refs;
 	atomic_bool cancelled;
+	struct rpc_stat_row *stat;
+	uint64_t begin_ns, submit_ns; /* of the call, and of the job that waits; monotonic */
 
 	pthread_mutex_t lock;
 	struct rpc_tag close_tag, receive_tag, send_tag;

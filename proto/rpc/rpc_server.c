@@ -68,6 +68,7 @@ struct rpc_server {
 		size_t count;
 	} tables[TABLES_MAX];
 	size_t table_count;
+	struct rpc_stat stat;
 	int lock_fd;
 	struct rpc_tls *tls;   /* NULL: plain text */
 	struct rpc_gate *gate; /* NULL: everybody may call everything */
@@ -160,6 +161,7 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 	s->queue_count = queue_count;
 	pthread_mutex_init(&s->calls.lock, NULL);
 	timed_wait_init(&s->calls.changed);
+	s->calls.stat = &s->stat;
 	s->drained_tag.done = on_drained;
 	s->server = create_server(config->keepalive_ms ? config->keepalive_ms
 						       : RPC_SERVER_KEEPALIVE_MS);
@@ -182,6 +184,7 @@ int rpc_server_add(struct rpc_server *s, const struct rpc_method *methods, size_
 		return err_set(err, ERR_LIMIT, "more than %d tables of methods", TABLES_MAX);
 	s->tables[s->table_count].methods = methods;
 	s->tables[s->table_count++].count = count;
+	rpc_stat_add(&s->stat, methods, count);
 	return 0;
 }
 
@@ -224,6 +227,11 @@ void rpc_server_reload(struct rpc_server *s)
 		rpc_tls_reload(s->tls);
 	if (s->gate)
 		rpc_gate_reload(s->gate);
+}
+
+void rpc_server_metrics(struct rpc_server *s, struct openmetrics *m)
+{
+	rpc_stat_write(&s->stat, m);
 }
 
 static const struct rpc_method *find_method(const struct rpc_server *s, const char *path)
@@ -271,12 +279,16 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 		live = s->calls.live;
 		pthread_mutex_unlock(&s->calls.lock);
 		if (live >= most && !rpc_calls_make_place(&s->calls)) {
+			rpc_stat_refuse(&s->stat, RPC_REFUSED_CALLS);
 			(void)err_set(&err, ERR_UNAVAILABLE, "more than %u calls at a time",
 				      (unsigned int)LIMIT_CALLS);
 		} else if (!m || !m->message) {
+			rpc_stat_refuse(&s->stat, RPC_REFUSED_METHOD);
 			(void)err_set(&err, ERR_UNSUPPORTED, "%s is not served", path);
-		} else if (s->gate) {
-			(void)rpc_gate_admit(s->gate, a->call, &a->metadata, m, &roles, &err);
+		} else if (s->gate &&
+			   rpc_gate_admit(s->gate, a->call, &a->metadata, m, &roles, &err)) {
+			rpc_stat_refuse(&s->stat, err.code == ERR_DENIED ? RPC_REFUSED_ROLE
+									 : RPC_REFUSED_IDENTITY);
 		}
 		rpc_call_begin(&s->calls, a->call, err.code ? NULL : m, roles, err.code,
 			       err.message);

@@ -21,6 +21,7 @@
 #include "access.h"
 #include "base.h"
 #include "err.h"
+#include "openmetrics.h"
 #include "rpc_method.h"
 #include "tls_files.h"
 
@@ -65,6 +66,9 @@ int rpc_server_start(struct rpc_server *s, struct err *err) _must_check_;
 
 /* Reads the files of certificates, roles and tokens again now and logs the result. Any thread. */
 void rpc_server_reload(struct rpc_server *s);
+
+/* Writes what was counted of calls. From any thread, after the methods were added. */
+void rpc_server_metrics(struct rpc_server *s, struct openmetrics *m);
 
 /*
  * Accepts no new calls, gives running calls grace_ms to end, then cancels them. Returns when no

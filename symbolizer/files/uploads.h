@@ -16,6 +16,7 @@
  *	                  its length is the number of builds that began
  */
 #include "digest.h"
+#include "histogram.h"
 #include "io.h"
 #include "limits.h"
 #include "rawstack/v1/binaries.pb-c.h"
@@ -94,6 +95,8 @@ struct upload {
 	uint64_t queued_at;      /* builds that had begun when it was queued */
 	int64_t not_before_ns;   /* QUEUED: not to be built before this time; monotonic */
 	unsigned int given_back; /* how often it was given back */
+	/* Monotonic, for the figures of uploads_times(); 0: not in this run, or not yet. */
+	int64_t begun_ns, complete_ns, taken_ns;
 };
 
 /* The end of a build, or a ticket for it. */
@@ -228,6 +231,16 @@ struct uploads_stat {
 };
 
 void uploads_stat(struct uploads *u, struct uploads_stat *ret);
+
+/* How long the parts of an upload's way took, each counted when it ends. */
+struct uploads_times {
+	struct histogram receiving; /* from its first Begin to Finish */
+	struct histogram waiting;   /* from there until a builder takes it, at the first time */
+	struct histogram stored, failed; /* its build, by result */
+};
+
+/* Valid until uploads_close(). */
+const struct uploads_times *uploads_times(const struct uploads *u);
 
 /* Returns the descriptor of DATA/uploads, for temporary files beside the parts. */
 int uploads_dir(const struct uploads *u);

@@ -68,7 +68,7 @@ static int create_upload(struct uploads *u, const Rawstack__V1__BeginRequest *r,
 		return err_no_memory(err);
 	up->fd = -1;
 	up->id = *id;
-	up->moved_ns = up->brought_ns = uploads_mono_ns(u);
+	up->moved_ns = up->brought_ns = up->begun_ns = uploads_mono_ns(u);
 	digest_init(&up->digest);
 	upload_begin_pace(up, up->moved_ns);
 	u->io->random(u->io->ctx, up->token, sizeof(up->token));

@@ -32,6 +32,7 @@ struct uploads {
 	uint64_t begun;                     /* builds that have begun */
 	uint64_t round;                     /* round of the last build; see uploads_queue.c */
 	bool stopped;
+	struct uploads_times times;
 	struct upload_waiter
 		*displaced; /* displaced waiters, to be told when the lock is released */
 	struct upload_ended ended_ones[LIMIT_UPLOADS]; /* a ring */
@@ -57,6 +58,9 @@ void uploads_add(struct uploads *u, struct upload *up); /* to the list */
 /* Removes the upload from list and disk and frees it; a stream that has it frees it instead. */
 void uploads_drop(struct uploads *u, struct upload *up);
 void uploads_remove_files(struct uploads *u, const struct upload *up);
+
+/* Counts the end of a build in the times. */
+void uploads_time_build(struct uploads *u, struct upload *up, bool is_stored);
 
 /* Queues an upload to be built. */
 void uploads_enqueue(struct uploads *u, struct upload *up);

@@ -41,6 +41,12 @@ static void find_round(const struct uploads *u, struct upload *up)
 void uploads_enqueue(struct uploads *u, struct upload *up)
 {
 	find_round(u, up);
+	if (!up->complete_ns) {
+		up->complete_ns = uploads_mono_ns(u);
+		if (up->begun_ns)
+			histogram_add(&u->times.receiving,
+				      (uint64_t)(up->complete_ns - up->begun_ns));
+	}
 	up->queued_at = u->begun;
 	up->state = UPLOAD_QUEUED;
 	pthread_cond_signal(&u->queued);
@@ -119,6 +125,10 @@ struct upload *uploads_take(struct uploads *u)
 		up = NULL;
 	if (up) {
 		up->state = UPLOAD_RUNNING;
+		if (!up->taken_ns)
+			histogram_add(&u->times.waiting,
+				      (uint64_t)(uploads_mono_ns(u) - up->complete_ns));
+		up->taken_ns = uploads_mono_ns(u);
 		u->begun++;
 		if (up->round > u->round)
 			u->round = up->round;
@@ -126,4 +136,18 @@ struct upload *uploads_take(struct uploads *u)
 	}
 	pthread_mutex_unlock(&u->lock);
 	return up;
+}
+
+/* --- times ----------------------------------------------------------------------------------- */
+
+const struct uploads_times *uploads_times(const struct uploads *u)
+{
+	return &u->times;
+}
+
+void uploads_time_build(struct uploads *u, struct upload *up, bool is_stored)
+{
+	if (up->taken_ns)
+		histogram_add(is_stored ? &u->times.stored : &u->times.failed,
+			      (uint64_t)(uploads_mono_ns(u) - up->taken_ns));
 }

@@ -11,11 +11,11 @@
 
 #include "access.h"
 #include "config.h"
+#include "http_pages.h"
 #include "io.h"
 #include "libexec.h"
 #include "limits.h"
 #include "log.h"
-#include "metrics_http.h"
 #include "rpc_accept.h"
 #include "rpc_health.h"
 #include "rpc_reflection.h"
@@ -50,7 +50,9 @@ enum {
 struct options {
 	const char *listen;
 	const char *port_file;
-	const char *metrics, *metrics_port_file;
+	const char *http, *http_port_file;
+	const char *metrics, *metrics_port_file; /* the names of version 0.1 */
+	bool http_open;
 	struct service_config service;
 	struct rpc_server_config server;
 	uint64_t stuck_seconds;
@@ -96,10 +98,17 @@ static const struct option_row rows[] = {
 		    "serve plain text beyond loopback, to everybody who reaches it"),
 	OPTION_TEXT(0, "port-file", "FILE", struct options, port_file,
 		    "write the port to FILE once the service listens"),
-	OPTION_TEXT(0, "metrics", "ADDRESS", struct options, metrics,
-		    "serve /metrics over HTTP: PORT or 127.0.0.1:PORT"),
+	OPTION_TEXT(0, "http", "ADDRESS", struct options, http,
+		    "serve /metrics, /healthz and /readyz over HTTP: PORT, 127.0.0.1:PORT or "
+		    "[::1]:PORT"),
+	OPTION_FLAG(0, "http-open", struct options, http_open,
+		    "--http may be an address beyond loopback: whoever reaches it reads those "
+		    "pages, in plain text and unasked; they name no binary and no client"),
+	OPTION_TEXT(0, "http-port-file", "FILE", struct options, http_port_file,
+		    "write the port of --http to FILE"),
+	OPTION_TEXT(0, "metrics", "ADDRESS", struct options, metrics, "the older name of --http"),
 	OPTION_TEXT(0, "metrics-port-file", "FILE", struct options, metrics_port_file,
-		    "write the port of --metrics to FILE"),
+		    "the older name of --http-port-file"),
 	OPTION_BYTES(0, "store-bytes", "N", struct options, service.store_bytes, LIMIT_STORE_MIN,
 		     DISK_MAX,
 		     "disk space for tables (10G); K, M or G may follow N. Tables, uploads and "
@@ -205,7 +214,7 @@ struct program {
 	struct rpc_reflection *reflection;
 	struct service *service;
 	struct service_rpc *rpc;
-	struct metrics_http *metrics;
+	struct http_pages *http;
 	struct watchdog *watchdog;
 };
 
@@ -217,43 +226,26 @@ static void on_failed(void *ctx _unused_)
 	(void)kill(getpid(), SIGTERM); /* the watchdog waits for it */
 }
 
-static void fill_metrics(void *ctx, struct buf *out)
-{
-	const struct program *p = ctx;
-	struct rpc_accept_stat stat;
-	struct busy_stuck stuck;
-
-	rpc_accept_stat(&stat);
-	watchdog_stat(p->watchdog, &stuck);
-	service_metrics(p->service,
-			&(struct service_outside){.connections = stat.open,
-						  .connections_max = stat.max,
-						  .connections_ended = stat.ended,
-						  .connections_refused = stat.refused,
-						  .connections_flooded = stat.flooded,
-						  .stuck_threads = stuck.threads,
-						  .stuck_ns = stuck.longest_ns},
-			out);
-}
-
 static void on_changed(void *ctx, bool is_well)
 {
-	rpc_health_set(((struct program *)ctx)->health, is_well);
+	const struct program *p = ctx;
+
+	rpc_health_set(p->health, is_well);
+	http_pages_set_well(p->http, is_well);
 }
 
-/* Binds the metrics port. It comes before anything is made or opened, so that a wrong option has no
- * other effect. */
-static int listen_metrics(struct program *p, const struct options *o, struct err *err)
+/* Opens the HTTP port. It comes before anything is made or opened, so that a wrong option has no
+ * other effect, and probes hear of a start that takes long. */
+static int open_http(struct program *p, const struct options *o, struct err *err)
 {
-	int port, rc;
+	const struct http_pages_config config = {
+		.option = o->http ? "--http" : "--metrics",
+		.address = o->http ? o->http : o->metrics,
+		.port_file = o->http_port_file ? o->http_port_file : o->metrics_port_file,
+		.is_open = o->http_open,
+	};
 
-	if (!o->metrics)
-		return 0;
-	rc = metrics_http_listen(&p->metrics, o->metrics, &port, err);
-	if (rc || !o->metrics_port_file)
-		return rc;
-	rc = write_port(o->metrics_port_file, port, err);
-	return rc ? err_prefix(err, "--metrics-port-file") : 0;
+	return config.address ? http_pages_open(&p->http, &config, err) : 0;
 }
 
 static int start_service(struct program *p, const struct options *o, struct err *err)
@@ -263,10 +255,9 @@ static int start_service(struct program *p, const struct options *o, struct err 
 	int port, rc;
 
 	if ((rc = check_worker(o->service.worker_path, err)) ||
-	    (rc = check_identities(&o->server, err)) || (rc = listen_metrics(p, o, err)) ||
+	    (rc = check_identities(&o->server, err)) || (rc = open_http(p, o, err)) ||
 	    (rc = store_check_by_child(o->service.data_dir, err)) ||
 	    (rc = service_open(&p->service, &o->service, err)) ||
-	    (rc = p->metrics ? metrics_http_start(p->metrics, fill_metrics, p, err) : 0) ||
 	    (rc = rpc_server_open(&p->server, &o->server, err)) ||
 	    (rc = service_rpc_open(&p->rpc, p->server, p->service, err)) ||
 	    (rc = rpc_health_open(&p->health, p->server, service_rpc_names, err)) ||
@@ -274,6 +265,7 @@ static int start_service(struct program *p, const struct options *o, struct err 
 	    (rc = rpc_server_listen(p->server, o->listen, &port, err)) ||
 	    (rc = rpc_server_start(p->server, err)))
 		return rc;
+	http_pages_serve(p->http, p->service, p->server, p->watchdog);
 	rpc_health_set(p->health, true);
 	watchdog_ready(p->watchdog);
 	service_tell_empty(p->service);
@@ -300,7 +292,7 @@ static bool stop_service(struct program *p)
 	rpc_reflection_close(p->reflection);
 	rpc_health_close(p->health);
 	service_rpc_close(p->rpc);
-	metrics_http_close(p->metrics);
+	http_pages_close(p->http);
 	return service_close(p->service);
 }
 
@@ -386,6 +378,9 @@ static int read_options(int argc, char **argv, struct options *ret, struct confi
 	if (rc)
 		return rc;
 	ret->server.access.local_roles = local_roles[ret->local_role];
+	if (ret->http && ret->metrics)
+		return options_refuse(&usage, err,
+				      "--metrics is the older name of --http: one of them");
 	return ret->service.data_dir ? check_tls(ret, err)
 				     : options_refuse(&usage, err, "--data DIR is required");
 }
@@ -487,6 +482,7 @@ int main(int argc, char **argv)
 		while (watchdog_wait(program.watchdog))
 			reload_configuration(&program, &configuration);
 		watchdog_quiet(program.watchdog);
+		http_pages_stop(program.http);
 		rpc_health_stop(program.health);
 		service_stop(program.service);
 		rpc_server_stop(program.server, STOP_GRACE_MS);

@@ -424,6 +424,16 @@ struct symbolize_env service_env(struct service *s, const struct service_caller 
 	};
 }
 
+int service_look_up(struct service *s, struct symbolize *work, const struct symbolize_env *env,
+		    const Rawstack__V1__StackBatch *batch, struct err *err)
+{
+	const uint64_t begin_ns = io_mono_ns();
+	int rc = symbolize_run(work, env, batch, err);
+
+	histogram_add_since(&s->lookup_times, begin_ns);
+	return rc;
+}
+
 int service_symbolize(struct service *s, const Rawstack__V1__StackBatch *batch,
 		      const struct service_caller *caller, struct symbolize **ret, struct err *err)
 {
@@ -433,7 +443,7 @@ int service_symbolize(struct service *s, const Rawstack__V1__StackBatch *batch,
 
 	if (!work)
 		return ERR_MEMORY;
-	rc = symbolize_run(work, &env, batch, err);
+	rc = service_look_up(s, work, &env, batch, err);
 	if (rc)
 		service_symbolize_done(s, work);
 	else

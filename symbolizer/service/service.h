@@ -10,6 +10,7 @@
  */
 #include "arena.h"
 #include "limits.h"
+#include "openmetrics.h"
 #include "rawstack/v1/binaries.pb-c.h"
 #include "rawstack/v1/symbolizer.pb-c.h"
 #include "store.h"
@@ -141,14 +142,20 @@ int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request, 
 		  const struct watch_ops *ops, void *arg, struct watch **ret, struct err *err);
 void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply);
 
+/* Returns 0 if the service can take all that clients bring, or ERR_UNAVAILABLE with the reason: the
+ * disk has no room for uploads and tables, or the store has failed. */
+int service_ready(struct service *s, struct err *err);
+
 /* Figures that the program, rather than the service, knows: connections and stuck threads. */
 struct service_outside {
 	uint64_t connections, connections_max, connections_ended, connections_refused,
 		connections_flooded;
-	uint64_t stuck_threads, stuck_ns; /* as in busy.h */
+	uint64_t http_answered, http_refused, http_ended; /* as in http_port.h */
+	uint64_t stuck_threads, stuck_ns;                 /* as in busy.h */
 };
 
-/* Appends the state of the service and *outside as OpenMetrics text. */
-void service_metrics(struct service *s, const struct service_outside *outside, struct buf *out);
+/* Writes the state of the service and *outside. */
+void service_metrics(struct service *s, const struct service_outside *outside,
+		     struct openmetrics *m);
 
 #endif

@@ -2,11 +2,12 @@
 #ifndef RAWSTACK_SERVICE_PRIV_H
 #define RAWSTACK_SERVICE_PRIV_H
 /* The service, as its parts share it: service.c, service_uploads.c, service_catalog.c,
- * service_resolve.c, service_stream.c, service_metrics.c and service_rest.c. */
+ * service_resolve.c, service_stream.c, service_metrics.c, service_status.c and service_rest.c. */
 #include <pthread.h>
 
 #include "build_queue.h"
 #include "dir_lock.h"
+#include "histogram.h"
 #include "intern.h"
 #include "service.h"
 #include "symbolize_pool.h"
@@ -32,6 +33,7 @@ struct service {
 	struct {
 		_Atomic uint64_t builds, builds_failed, batches, locations, frames, deferred;
 	} counts;
+	struct histogram lookup_times;
 
 	const char *data_dir; /* for messages */
 	void (*failed)(void *ctx);
@@ -58,6 +60,10 @@ int service_id(struct build_id *id, const ProtobufCBinaryData *field, struct err
 /* Reads the id as service_id() does, and replaces an alias by the id of its binary. */
 int service_find_id(struct service *s, struct build_id *id, const ProtobufCBinaryData *field,
 		    struct err *err);
+
+/* Calls symbolize_run() and counts its time. */
+int service_look_up(struct service *s, struct symbolize *work, const struct symbolize_env *env,
+		    const Rawstack__V1__StackBatch *batch, struct err *err);
 
 /* Counts a reply to a batch. */
 void service_count_reply(struct service *s, const Rawstack__V1__SymbolizedBatch *reply);

@@ -255,7 +255,7 @@ int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *reque
 	batch.want_columns = true;
 	batch.want_function_details = true;
 	env.uncounted = true;
-	TRY(symbolize_run(work, &env, &batch, err));
+	TRY(service_look_up(s, work, &env, &batch, err));
 	reply->module = arena_alloc(arena, sizeof(*reply->module));
 	if (!reply->module)
 		return err_no_memory(err);

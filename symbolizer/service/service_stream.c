@@ -60,7 +60,7 @@ int service_stream_batch(struct service *s, struct service_stream **stream,
 
 	if (!*stream)
 		TRY(open_stream(s, stream, err));
-	rc = symbolize_run((*stream)->work, &env, batch, err);
+	rc = service_look_up(s, (*stream)->work, &env, batch, err);
 	if (!rc)
 		rc = count_memory(s, *stream, err);
 	*ret = symbolize_reply((*stream)->work);

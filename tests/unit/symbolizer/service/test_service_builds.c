@@ -238,7 +238,7 @@ static void test_older_format(void **state _unused_)
 	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_UNSUPPORTED);
 	assert_int_equal(symbolized_status(s, &id),
 			 RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_UNSUPPORTED);
-	service_metrics(s, &(struct service_outside){0}, &text);
+	service_metrics(s, &(struct service_outside){0}, &(struct openmetrics){.out = &text});
 	buf_u8(&text, 0);
 	assert_non_null(strstr((char *)text.p, "rawstack_store_tables 0\n"));
 	assert_non_null(strstr((char *)text.p, "rawstack_store_other_tables 1\n"));

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_HTTP_ADDRESS_H
+#define RAWSTACK_HTTP_ADDRESS_H
+/* Where the HTTP port listens, and who is on this machine. Internal to the room. */
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "base.h"
+#include "err.h"
+
+struct http_address {
+	const char *option, *text; /* for errors; borrowed */
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	};
+};
+
+/* As http_port_listen() reads an address. */
+int http_address_parse(struct http_address *ret, const char *option, const char *text, bool is_open,
+		       struct err *err) _must_check_;
+
+/* Opens a listening socket. The library could, but does not say why it failed. */
+int http_address_listen(const struct http_address *a, int backlog, int *ret_fd, int *ret_port,
+			struct err *err) _must_check_;
+
+/* Returns whether the address is loopback, also as IPv4 within IPv6. */
+bool http_address_is_local(const struct sockaddr *a);
+
+#endif
