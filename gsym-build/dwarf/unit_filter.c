@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit_filter.h"
 
+#include "bisect.h"
 #include "bytes.h"
 #include "sort.h"
 
@@ -50,17 +51,7 @@ static bool maybe_between(const uint64_t *runs, uint64_t start, uint64_t end)
 /* Returns the index of the first address not below vaddr. */
 static size_t first_from(const struct unit_filter *w, uint64_t vaddr)
 {
-	size_t low = 0, high = w->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->list[middle].vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BISECT(w->count, i, w->list[i].vaddr < vaddr);
 }
 
 /* Returns the index of the first open address from index k on, or the count. */
@@ -260,17 +251,7 @@ bool unit_filter_shared_is_done(const struct unit_filter_shared *both, const str
 /* Returns the index of the first pair of a unit or of a later one, or pair_count. */
 static size_t first_pair(const struct unit_filter *w, uint64_t unit_off)
 {
-	size_t low = 0, high = w->pair_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->pairs[middle].unit_off < unit_off)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BISECT(w->pair_count, i, w->pairs[i].unit_off < unit_off);
 }
 
 enum unit_filter_need unit_filter_need(const struct unit_filter *w, uint64_t unit_off)

@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "bisect.h"
 #include "limits.h"
 #include "rsym_function_alias.h"
 
@@ -65,18 +66,10 @@ static void sort_names(struct names_at *n)
 
 static const struct verify_entered *entered_at(const struct verify_run *run, uint64_t entry)
 {
-	size_t low = 0, high = run->entered_count;
+	size_t at = BISECT(run->entered_count, i, run->entered[i].entry < entry);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (run->entered[middle].entry < entry)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < run->entered_count && run->entered[low].entry == entry ? &run->entered[low]
-									    : NULL;
+	return at < run->entered_count && run->entered[at].entry == entry ? &run->entered[at]
+									  : NULL;
 }
 
 static bool is_copy_of(const struct verify_run *run, uint32_t name, uint32_t of)

@@ -11,6 +11,8 @@
  */
 #include "verify_source.h"
 
+#include "bisect.h"
+
 /* Makes the spans that cover vaddr, and no others, the active ones. Returns false if memory is
  * out. */
 static bool activate_spans(struct verify_spans *s, uint64_t vaddr)
@@ -180,25 +182,20 @@ static void line_at(const struct verify_source *f, uint32_t unit, uint64_t vaddr
 {
 	const struct verify_span *span = sequence_of(f, unit);
 	const struct verify_sequence *s;
-	size_t low = 0, high;
+	const struct debug_row *row;
+	size_t later;
 
 	ret->file = DEBUG_NONE;
 	ret->line = ret->column_word = 0;
 	if (!span)
 		return;
 	s = &f->sequences[span->index];
-	high = s->count;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->rows[s->first + middle].vaddr <= vaddr)
-			low = middle;
-		else
-			high = middle;
-	}
-	ret->file = f->rows[s->first + low].file;
-	ret->line = f->rows[s->first + low].line;
-	ret->column_word = f->rows[s->first + low].column_word;
+	/* The first row of an active sequence is at or before vaddr. */
+	later = BISECT(s->count, i, f->rows[s->first + i].vaddr <= vaddr);
+	row = &f->rows[s->first + later - 1];
+	ret->file = row->file;
+	ret->line = row->line;
+	ret->column_word = row->column_word;
 }
 
 /* Returns whether a is preferred to b, a symbol at the same address. Ids of names are in the order
@@ -223,7 +220,7 @@ static bool symbol_is_better(const struct symbol *a, const struct symbol *b)
 static const struct symbol *symbol_at(const struct verify_source *f, uint64_t vaddr)
 {
 	const struct symbol *list = f->symbols.list, *best = NULL;
-	size_t low = 0, high = f->symbols.count;
+	size_t later;
 
 	for (size_t i = 0; i < f->sized.active_count; i++) {
 		const struct symbol *s = &list[active_at(&f->sized, i)->index];
@@ -234,15 +231,8 @@ static const struct symbol *symbol_at(const struct verify_source *f, uint64_t va
 	}
 	if (best)
 		return best;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list[middle].vaddr <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low; i-- > 0 && list[i].vaddr == list[low - 1].vaddr;)
+	later = BISECT(f->symbols.count, i, list[i].vaddr <= vaddr);
+	for (size_t i = later; i-- > 0 && list[i].vaddr == list[later - 1].vaddr;)
 		if (!list[i].len && (!best || symbol_is_better(&list[i], best)))
 			best = &list[i];
 	return best;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bisect.h"
 #include "io.h"
 #include "limits.h"
 #include "number.h"
@@ -94,15 +95,7 @@ int process_map_read(struct process_map *m, int64_t pid, struct err *err)
 
 const struct process_mapping *process_map_find(const struct process_map *m, uint64_t pc)
 {
-	size_t low = 0, high = m->count;
+	size_t at = BISECT(m->count, i, m->list[i].end <= pc);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->list[middle].end <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < m->count && m->list[low].start <= pc ? &m->list[low] : NULL;
+	return at < m->count && m->list[at].start <= pc ? &m->list[at] : NULL;
 }
