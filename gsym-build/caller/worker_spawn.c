@@ -55,43 +55,57 @@ static int companions_end(const struct worker_files *p)
 	return end;
 }
 
-int worker_spawn(const char *path, const char *name, const struct worker_files *p, pid_t *ret_pid)
+/* Lists what happens to each descriptor in the worker. */
+static int list_file_actions(const struct worker_files *p, posix_spawn_file_actions_t *ret)
+{
+	for (int fd = 0; fd < 3; fd++)
+		TRY(posix_spawn_file_actions_addopen(ret, fd, "/dev/null", O_RDWR, 0));
+	for (int fd = WORKER_FD_REQUEST; fd < WORKER_FD_COUNT; fd++)
+		if (p->fds[fd] >= 0)
+			TRY(posix_spawn_file_actions_adddup2(ret, p->fds[fd], fd));
+	/* Closing a descriptor that is not open is no error here (POSIX,
+	 * posix_spawn_file_actions_addclose()). */
+	for (int fd = WORKER_FD_OUTPUT; fd < WORKER_FD_COMPANIONS; fd++)
+		if (p->fds[fd] < 0)
+			TRY(posix_spawn_file_actions_addclose(ret, fd));
+	return posix_spawn_file_actions_addclosefrom_np(ret, companions_end(p));
+}
+
+static int set_worker_signals(posix_spawnattr_t *ret)
+{
+	sigset_t none, all;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	TRY(posix_spawnattr_setflags(ret, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
+	TRY(posix_spawnattr_setsigmask(ret, &none));
+	return posix_spawnattr_setsigdefault(ret, &all);
+}
+
+static int spawn_program(const char *path, const char *name, const struct worker_files *p,
+			 posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes,
+			 pid_t *ret_pid)
 {
 	char *const argv[] = {(char *)(uintptr_t)name, NULL};
 	char *const envp[] = {NULL};
+
+	TRY(set_worker_signals(attributes));
+	TRY(list_file_actions(p, actions));
+	return posix_spawn(ret_pid, path, actions, attributes, argv, envp);
+}
+
+int worker_spawn(const char *path, const char *name, const struct worker_files *p, pid_t *ret_pid)
+{
 	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
+	posix_spawnattr_t attributes;
 	int rc;
 
 	TRY(posix_spawn_file_actions_init(&actions));
-	rc = posix_spawnattr_init(&attr);
-	if (rc) {
-		posix_spawn_file_actions_destroy(&actions);
-		return rc;
+	rc = posix_spawnattr_init(&attributes);
+	if (!rc) {
+		rc = spawn_program(path, name, p, &actions, &attributes, ret_pid);
+		posix_spawnattr_destroy(&attributes);
 	}
-	sigemptyset(&none);
-	sigfillset(&all);
-	rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	if (!rc)
-		rc = posix_spawnattr_setsigmask(&attr, &none);
-	if (!rc)
-		rc = posix_spawnattr_setsigdefault(&attr, &all);
-	for (int fd = 0; fd < 3 && !rc; fd++)
-		rc = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-	for (int fd = WORKER_FD_REQUEST; fd < WORKER_FD_COUNT && !rc; fd++)
-		if (p->fds[fd] >= 0)
-			rc = posix_spawn_file_actions_adddup2(&actions, p->fds[fd], fd);
-	/* Closing a descriptor that is not open is no error here (POSIX,
-	 * posix_spawn_file_actions_addclose()). */
-	for (int fd = WORKER_FD_OUTPUT; fd < WORKER_FD_COMPANIONS && !rc; fd++)
-		if (p->fds[fd] < 0)
-			rc = posix_spawn_file_actions_addclose(&actions, fd);
-	if (!rc)
-		rc = posix_spawn_file_actions_addclosefrom_np(&actions, companions_end(p));
-	if (!rc)
-		rc = posix_spawn(ret_pid, path, &actions, &attr, argv, envp);
-	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	return rc;
 }

@@ -221,15 +221,12 @@ int die_scan_with(struct image *im, const struct die_companions *companions,
 		  struct debug_text *text, const struct debug_sink *sink,
 		  struct debug_report *report, struct err *err)
 {
-	struct die_scan s;
-	int rc = die_scan_open(&s, im, companions, text, sink, report, err);
+	_cleanup_(die_scan_close) struct die_scan s;
+	int rc;
 
-	if (!rc)
-		rc = die_scan_open_info(&s, im, companions, err);
-	if (rc > 0)
-		rc = read_units(&s, err);
-	die_scan_close(&s);
-	return rc;
+	TRY(die_scan_open(&s, im, companions, text, sink, report, err));
+	rc = die_scan_open_info(&s, im, companions, err);
+	return rc > 0 ? read_units(&s, err) : rc;
 }
 
 int die_scan(struct image *im, struct debug_text *text, const struct debug_sink *sink,

@@ -109,6 +109,39 @@ static bool is_alt_form(Dwarf_Half form)
 	       form == DW_FORM_strp_sup || form == DW_FORM_ref_sup4 || form == DW_FORM_ref_sup8;
 }
 
+/* Reads an attribute that only the DIEs of units have. */
+static void read_unit_attribute(Dwarf_Debug dbg, Dwarf_Attribute at, Dwarf_Half name,
+				struct plain_die *ret)
+{
+	switch (name) {
+	case DW_AT_comp_dir:
+		ret->comp_dir = read_string(dbg, at);
+		break;
+	case DW_AT_dwo_name:
+	case DW_AT_GNU_dwo_name:
+		ret->dwo_name = read_string(dbg, at);
+		break;
+	case DW_AT_stmt_list:
+		ret->has_lines = read_reference(dbg, at, &ret->lines);
+		break;
+	case DW_AT_GNU_dwo_id:
+		ret->has_dwo_id = read_dwo_id(dbg, at, &ret->dwo_id);
+		break;
+	case DW_AT_GNU_ranges_base:
+		read_reference(dbg, at, &ret->ranges_base);
+		break;
+	case DW_AT_GNU_addr_base:
+	case DW_AT_addr_base:
+		read_reference(dbg, at, &ret->addr_base);
+		break;
+	case DW_AT_rnglists_base:
+		read_reference(dbg, at, &ret->rnglists_base);
+		break;
+	default:
+		break;
+	}
+}
+
 static void read_attribute(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attribute at,
 			   Dwarf_Half name, Dwarf_Half form, struct plain_die *ret)
 {
@@ -121,13 +154,6 @@ static void read_attribute(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attrib
 		break;
 	case DW_AT_name:
 		ret->name = read_string(dbg, at);
-		break;
-	case DW_AT_comp_dir:
-		ret->comp_dir = read_string(dbg, at);
-		break;
-	case DW_AT_dwo_name:
-	case DW_AT_GNU_dwo_name:
-		ret->dwo_name = read_string(dbg, at);
 		break;
 	case DW_AT_specification:
 	case DW_AT_abstract_origin:
@@ -171,23 +197,8 @@ static void read_attribute(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attrib
 	case DW_AT_GNU_discriminator:
 		read_number(dbg, at, &ret->discriminator);
 		break;
-	case DW_AT_stmt_list:
-		ret->has_lines = read_reference(dbg, at, &ret->lines);
-		break;
-	case DW_AT_GNU_dwo_id:
-		ret->has_dwo_id = read_dwo_id(dbg, at, &ret->dwo_id);
-		break;
-	case DW_AT_GNU_ranges_base:
-		read_reference(dbg, at, &ret->ranges_base);
-		break;
-	case DW_AT_GNU_addr_base:
-	case DW_AT_addr_base:
-		read_reference(dbg, at, &ret->addr_base);
-		break;
-	case DW_AT_rnglists_base:
-		read_reference(dbg, at, &ret->rnglists_base);
-		break;
 	default:
+		read_unit_attribute(dbg, at, name, ret);
 		break;
 	}
 }

@@ -214,9 +214,9 @@ static void note_plain_split(struct plain_reader *r, const struct plain_die *d)
 static int read_plain_lines(struct plain_reader *r, Dwarf_Die die, const struct plain_die *d,
 			    struct err *err)
 {
+	const struct plain_rows_place place = {r->dbg, die, &r->line_sections, d->lines};
 	struct err why;
-	int rc = plain_rows_read(&r->lines, r->dbg, die, &r->line_sections, d->lines,
-				 r->companions->columns, &r->rows, &why);
+	int rc = plain_rows_read(&r->lines, &place, r->companions->columns, &r->rows, &why);
 
 	if (rc < 0)
 		return err_set(err, rc, "%s", why.message);
@@ -234,54 +234,55 @@ static int read_plain_lines(struct plain_reader *r, Dwarf_Die die, const struct 
 	return 0;
 }
 
-/* Reads one unit, whose DIE is `die`, and frees that DIE. */
-static int read_plain_unit(struct plain_reader *r, Dwarf_Die die, struct err *err)
+/* Adds all scopes of a unit. */
+static int add_plain_scopes(struct plain_reader *r, Dwarf_Die unit, struct err *err)
 {
 	struct level stack[LIMIT_DIE_DEPTH];
-	size_t depth = 0;
-	const struct plain_split_unit *split = NULL;
-	struct plain_die d;
+	size_t depth = 1;
 	Dwarf_Error e = NULL;
 	Dwarf_Die child = NULL;
-	int rc = plain_die_read(r, r->dbg, die, &d, err);
+	int rc = dwarf_child(unit, &child, &e);
+
+	if (rc == DW_DLV_ERROR)
+		return plain_object_failed(r->dbg, e, "first DIE", err);
+	if (rc != DW_DLV_OK)
+		return 0;
+	stack[0] = (struct level){.die = child, .scope = DEBUG_NONE};
+	rc = walk_dies(r, stack, &depth, err);
+	while (depth)
+		dwarf_dealloc(r->dbg, stack[--depth].die, DW_DLA_DIE);
+	return rc;
+}
+
+/* Reads one unit, whose DIE is *die. If a split unit describes its code, *die becomes the DIE of
+ * that unit. */
+static int read_plain_unit(struct plain_reader *r, Dwarf_Die *die, struct err *err)
+{
+	const struct plain_split_unit *split;
+	struct plain_die d;
 
 	r->ranges_bias = 0;
 	r->scope_count = r->span_count = r->unit_ranges.count = 0;
-	if (!rc) {
-		r->source.base = d.has_low ? d.low : 0;
-		r->source.addr_base = d.addr_base;
-		r->source.rnglists_base = d.rnglists_base;
-		rc = read_plain_unit_ranges(r, &d, err);
-	}
-	for (size_t i = 0; !rc && i < r->scratch.count; i++)
+	TRY(plain_die_read(r, r->dbg, *die, &d, err));
+	r->source.base = d.has_low ? d.low : 0;
+	r->source.addr_base = d.addr_base;
+	r->source.rnglists_base = d.rnglists_base;
+	TRY(read_plain_unit_ranges(r, &d, err));
+	for (size_t i = 0; i < r->scratch.count; i++)
 		if (!range_list_add(&r->unit_ranges, r->scratch.list[i].start,
 				    r->scratch.list[i].end))
-			rc = range_list_full(&r->unit_ranges, err);
-	if (!rc) {
-		r->comp_dir = d.comp_dir;
-		if (d.has_lines)
-			rc = read_plain_lines(r, die, &d, err);
-		split = plain_split_find(r, &d);
-	}
-	if (!rc && split)
-		rc = plain_split_enter(r, split, &d, &die, err);
-	else if (!rc)
+			return range_list_full(&r->unit_ranges, err);
+	r->comp_dir = d.comp_dir;
+	if (d.has_lines)
+		TRY(read_plain_lines(r, *die, &d, err));
+	split = plain_split_find(r, &d);
+	if (split)
+		TRY(plain_split_enter(r, split, &d, die, err));
+	else
 		note_plain_split(r, &d);
-	if (!rc && dwarf_child(die, &child, &e) == DW_DLV_OK) {
-		stack[depth++] = (struct level){.die = child, .scope = DEBUG_NONE};
-		rc = walk_dies(r, stack, &depth, err);
-	} else if (e) {
-		rc = plain_object_failed(r->dbg, e, "first DIE", err);
-	}
-	while (depth)
-		dwarf_dealloc(r->dbg, stack[--depth].die, DW_DLA_DIE);
-	if (!rc)
-		rc = plain_names_resolve(r, err);
-	if (!rc)
-		rc = plain_types_resolve(r, die, err);
-	dwarf_dealloc(r->dbg, die, DW_DLA_DIE);
-	plain_split_leave(r);
-	return rc;
+	TRY(add_plain_scopes(r, *die, err));
+	TRY(plain_names_resolve(r, err));
+	return plain_types_resolve(r, *die, err);
 }
 
 static int give_plain_unit(struct plain_reader *r, struct err *err)
@@ -325,7 +326,7 @@ static int unit_die(struct plain_reader *r, Dwarf_Half kind, Dwarf_Die *ret, str
 	return 1;
 }
 
-static int one_unit(struct plain_reader *r, Dwarf_Half kind, struct err *err)
+static int read_next_unit(struct plain_reader *r, Dwarf_Half kind, struct err *err)
 {
 	Dwarf_Die die = NULL;
 	struct err why = {0};
@@ -333,7 +334,9 @@ static int one_unit(struct plain_reader *r, Dwarf_Half kind, struct err *err)
 
 	if (rc > 0) {
 		r->rows.count = 0;
-		rc = read_plain_unit(r, die, &why);
+		rc = read_plain_unit(r, &die, &why);
+		dwarf_dealloc(r->dbg, die, DW_DLA_DIE);
+		plain_split_leave(r);
 		plain_rows_done(&r->lines);
 		if (!rc)
 			return give_plain_unit(r, err);
@@ -386,7 +389,7 @@ static int read_plain_batch(struct plain_reader *r, uint64_t *index, bool *ret_m
 		r->source.version = version;
 		r->source.address_size = address_size == 4 ? 4 : 8;
 		r->source.offset_size = offset_size == 4 ? 4 : 8;
-		TRY(one_unit(r, kind, err));
+		TRY(read_next_unit(r, kind, err));
 		*index = i + 1;
 		done += next - off;
 		if (done > BATCH_LEN) {
@@ -425,6 +428,29 @@ static int load_sections(struct plain_reader *r, struct err *err)
 	return 0;
 }
 
+/* Reads all units, in batches. */
+static int read_plain_units(struct plain_reader *r, struct err *err)
+{
+	uint64_t index = 0;
+	bool more = true;
+	int rc = 0;
+
+	while (!rc && more) {
+		rc = plain_object_open(&r->object, r->im, false, err);
+		if (rc <= 0)
+			break;
+		r->dbg = r->object.dbg;
+		if (r->alt.dbg) /* for strings only: we follow references ourselves */
+			dwarf_set_tied_dbg(r->dbg, r->alt.dbg, NULL);
+		rc = plain_types_open(r, err);
+		if (!rc)
+			rc = read_plain_batch(r, &index, &more, err);
+		plain_types_close(r);
+		plain_object_close(&r->object);
+	}
+	return rc;
+}
+
 static void plain_reader_done(struct plain_reader *r)
 {
 	free(r->scopes);
@@ -451,7 +477,7 @@ int plain_read_with(struct image *im, const struct die_companions *companions,
 		    struct debug_text *text, const struct debug_sink *sink,
 		    struct debug_report *report, struct err *err)
 {
-	struct plain_reader r = {
+	_cleanup_(plain_reader_done) struct plain_reader r = {
 		.im = im,
 		.companions = companions,
 		.text = text,
@@ -459,27 +485,9 @@ int plain_read_with(struct image *im, const struct die_companions *companions,
 		.report = report,
 		.origins = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN),
 	};
-	uint64_t index = 0;
-	bool more = true;
-	int rc;
 
 	*report = (struct debug_report){0};
-	rc = load_sections(&r, err);
-	if (!rc)
-		rc = plain_split_open(&r, err);
-	while (!rc && more) {
-		rc = plain_object_open(&r.object, im, false, err);
-		if (rc <= 0)
-			break;
-		r.dbg = r.object.dbg;
-		if (r.alt.dbg) /* for strings only: we follow references ourselves */
-			dwarf_set_tied_dbg(r.dbg, r.alt.dbg, NULL);
-		rc = plain_types_open(&r, err);
-		if (!rc)
-			rc = read_plain_batch(&r, &index, &more, err);
-		plain_types_close(&r);
-		plain_object_close(&r.object);
-	}
-	plain_reader_done(&r);
-	return rc;
+	TRY(load_sections(&r, err));
+	TRY(plain_split_open(&r, err));
+	return read_plain_units(&r, err);
 }

@@ -143,8 +143,8 @@ static bool one_row(Dwarf_Line line, uint8_t mark, struct debug_row *ret, Dwarf_
 
 /* Takes the rows and the file numbers from libdwarf. Returns 1, 0 if libdwarf fails or does not
  * agree with mark_rows(), or ERR_MEMORY. */
-static int take_rows(struct plain_rows *t, const struct line_sections *s, uint64_t off,
-		     bool columns, struct line_rows *out, Dwarf_Error *e, struct err *err)
+static int take_rows(struct plain_rows *t, const struct plain_rows_place *place, bool columns,
+		     struct line_rows *out, Dwarf_Error *e, struct err *err)
 {
 	_cleanup_(buf_done) struct buf marks = BUF_INIT(LIMIT_LINE_ROWS);
 	Dwarf_Line *lines = NULL;
@@ -155,7 +155,7 @@ static int take_rows(struct plain_rows *t, const struct line_sections *s, uint64
 		    DW_DLV_OK ||
 	    count < 0 || (uint64_t)count > LIMIT_LINE_ROWS || t->end < t->first)
 		return 0;
-	if (!mark_rows(s, off, &marks) || marks.len != (size_t)count)
+	if (!mark_rows(place->sections, place->off, &marks) || marks.len != (size_t)count)
 		return 0;
 	t->ids = malloc(((size_t)(t->end - t->first) + 1) * sizeof(*t->ids));
 	if (!t->ids || !GROW(out->rows, &out->cap, (size_t)count + 1, SIZE_MAX))
@@ -175,8 +175,7 @@ static int take_rows(struct plain_rows *t, const struct line_sections *s, uint64
 	return 1;
 }
 
-int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
-		    const struct line_sections *s, uint64_t off, bool columns,
+int plain_rows_read(struct plain_rows *t, const struct plain_rows_place *place, bool columns,
 		    struct line_rows *out, struct err *err)
 {
 	Dwarf_Small table_count = 0;
@@ -186,19 +185,19 @@ int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
 	*t = (struct plain_rows){0};
 	*err = (struct err){0};
 	out->count = 0;
-	if (dwarf_srclines_b(unit, &t->version, &table_count, &t->context, &e) == DW_DLV_OK)
-		rc = take_rows(t, s, off, columns, out, &e, err);
+	if (dwarf_srclines_b(place->unit, &t->version, &table_count, &t->context, &e) == DW_DLV_OK)
+		rc = take_rows(t, place, columns, out, &e, err);
 	else
 		t->context = NULL;
 	if (e)
-		dwarf_dealloc(dbg, e, DW_DLA_ERROR);
+		dwarf_dealloc(place->dbg, e, DW_DLA_ERROR);
 	if (rc)
 		return rc;
 	plain_rows_done(t);
 	/* libdwarf also refuses tables that other readers accept: unknown content types, or a line
 	 * below 0. */
 	t->refused.want_columns = columns;
-	if (line_table_read(&t->refused, s, off, out, err) == 0)
+	if (line_table_read(&t->refused, place->sections, place->off, out, err) == 0)
 		err->code = 0;
 	return 0;
 }

@@ -22,14 +22,22 @@ struct plain_rows {
 	uint32_t *ids; /* in debug_text, by number - first; DEBUG_NONE until requested */
 };
 
-/*
- * Reads the line table of `unit`, which is at `off` of .debug_line. Rows hold file numbers, for
- * plain_rows_file(). Returns 1 if libdwarf read it, or ERR_MEMORY. Returns 0 if libdwarf refused
- * it; *out and the files then come from line_table.h, and *err says what is wrong, with code 0 if
- * that decoder found no fault.
+/* Where the line table of a unit is: the unit's DIE, the sections, and the offset in .debug_line.
  */
-int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
-		    const struct line_sections *s, uint64_t off, bool columns,
+struct plain_rows_place {
+	Dwarf_Debug dbg;
+	Dwarf_Die unit;
+	const struct line_sections *sections;
+	uint64_t off;
+};
+
+/*
+ * Reads the line table at a place, with the columns and discriminators if `columns` is set. Rows
+ * hold file numbers, for plain_rows_file(). Returns 1 if libdwarf read it, or ERR_MEMORY. Returns 0
+ * if libdwarf refused it; *out and the files then come from line_table.h, and *err says what is
+ * wrong, with code 0 if that decoder found no fault.
+ */
+int plain_rows_read(struct plain_rows *t, const struct plain_rows_place *place, bool columns,
 		    struct line_rows *out, struct err *err) _must_check_;
 void plain_rows_done(struct plain_rows *t);
 

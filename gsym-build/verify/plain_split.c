@@ -153,12 +153,13 @@ static uint64_t part_of(Dwarf_Debug dbg, Dwarf_Die die, int section)
 static int read_plain_split_files(struct plain_reader *r, const struct plain_split_file *f,
 				  Dwarf_Die die, uint64_t off, struct err *err)
 {
+	const struct plain_rows_place place = {r->dbg, die, &f->lines, off};
 	struct line_rows ignored = {0};
 	struct err why;
 	int rc;
 
 	plain_rows_done(&r->lines);
-	rc = plain_rows_read(&r->lines, r->dbg, die, &f->lines, off, false, &ignored, &why);
+	rc = plain_rows_read(&r->lines, &place, false, &ignored, &why);
 	free(ignored.rows);
 	if (rc < 0)
 		return err_set(err, rc, "%s", why.message);

@@ -314,15 +314,28 @@ static bool show_name(enum rsym_shown_style style, const void *name, size_t len,
 			       out);
 }
 
-static int run_stages(struct build *b, const struct table_source *source, struct buf *out,
-		      struct err *err)
+/* Reads the input and gives everything that the table has to the writer. */
+static int read_input(struct build *b, const struct table_source *source,
+		      struct builder_counts *counts, struct err *err)
+{
+	bool text = source->input == TABLE_INPUT_KALLSYMS ||
+		    (source->input == TABLE_INPUT_AUTO && kallsyms_detect(source->p, source->len));
+
+	TRY(text ? add_kallsyms(b, source, err) : read_elf(b, source, err));
+	tell_stage(b, TABLE_STAGE_PACK, 0, 0);
+	TRY(symbols_choose(&b->builder.symbols, &b->builder.flat.code, err));
+	if (b->wanted_count)
+		keep_wanted(b, &b->builder.symbols.spans);
+	return builder_write(&b->builder, b->writer, counts, err);
+}
+
+static int write_table(struct build *b, const struct table_source *source, struct buf *out,
+		       struct err *err)
 {
 	struct builder_counts counts;
 	struct rsym_report kept;
-	bool text = source->input == TABLE_INPUT_KALLSYMS ||
-		    (source->input == TABLE_INPUT_AUTO && kallsyms_detect(source->p, source->len));
-	int rc;
 
+	b->report->input_len = source->len;
 	b->builder.columns = source->columns;
 	b->writer = rsym_writer_new(err);
 	if (!b->writer)
@@ -330,28 +343,18 @@ static int run_stages(struct build *b, const struct table_source *source, struct
 	b->info.id = source->id;
 	b->info.quick = source->wanted_count != 0;
 	b->info.show = source->shown ? show_name : NULL;
-	rc = text ? add_kallsyms(b, source, err) : read_elf(b, source, err);
-	tell_stage(b, TABLE_STAGE_PACK, 0, 0);
-	if (!rc)
-		rc = symbols_choose(&b->builder.symbols, &b->builder.flat.code, err);
-	if (!rc && b->wanted_count)
-		keep_wanted(b, &b->builder.symbols.spans);
-	if (!rc)
-		rc = builder_write(&b->builder, b->writer, &counts, err);
+	TRY(read_input(b, source, &counts, err));
 	builder_done(&b->builder); /* the writer has copied what it needs */
-	b->report->input_len = source->len;
 	kept = (struct rsym_report){
 		.input_len = source->len,
 		.unit_count = b->report->unit_count,
 		.units_skipped = b->report->units_skipped,
 		.symbol_count = b->report->symbol_count,
-		.inline_count = rc ? 0 : counts.inline_count,
+		.inline_count = counts.inline_count,
 		.relocations_skipped = b->report->relocations_skipped,
 		.needs_alt_file = b->report->needs_alt_file,
 	};
 	rsym_report_put(rsym_writer_optional(b->writer, RSYM_SECTION_REPORT), &kept, &b->notes);
-	if (rc)
-		return rc;
 	TRY(rsym_writer_finish(b->writer, &b->info, source->helper, out, err));
 	b->report->id = source->id;
 	b->report->function_count = counts.function_count;
@@ -374,7 +377,7 @@ int table_make(const struct table_source *source, struct buf *out, struct build_
 
 	*report = (struct build_report){0};
 	builder_init(&b.builder);
-	rc = run_stages(&b, source, out, err);
+	rc = write_table(&b, source, out, err);
 	rsym_writer_free(b.writer);
 	builder_done(&b.builder);
 	buf_done(&b.notes);
