@@ -6,7 +6,8 @@
 #include "die_abbrev.h"
 #include "die_ops.h"
 
-uint32_t die_op_of_form(uint64_t form, struct unit_encoding s)
+/* Returns how to skip a value whose length follows from its form and the unit, or OP_END. */
+static uint32_t op_of_fixed_form(uint64_t form, struct unit_encoding s)
 {
 	switch (form) {
 	case DW_FORM_flag_present:
@@ -50,6 +51,14 @@ uint32_t die_op_of_form(uint64_t form, struct unit_encoding s)
 	case DW_FORM_GNU_ref_alt:
 	case DW_FORM_GNU_strp_alt:
 		return OP(OP_ADVANCE, s.offset_size);
+	default:
+		return OP(OP_END, 0);
+	}
+}
+
+uint32_t die_op_of_form(uint64_t form, struct unit_encoding s)
+{
+	switch (form) {
 	case DW_FORM_sdata:
 	case DW_FORM_udata:
 	case DW_FORM_ref_udata:
@@ -74,7 +83,7 @@ uint32_t die_op_of_form(uint64_t form, struct unit_encoding s)
 	case DW_FORM_indirect:
 		return OP(OP_INDIRECT, 0);
 	default:
-		return OP(OP_END, 0);
+		return op_of_fixed_form(form, s);
 	}
 }
 
