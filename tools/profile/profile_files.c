@@ -109,9 +109,19 @@ static size_t cut_parts(struct shared *s, size_t begin, struct part parts[PROFIL
 	return n;
 }
 
+/* Adds what one part has read to `ret`, where the first part already is. */
+static int join_part(struct part *part, struct profile *ret, struct err *err)
+{
+	if (part->rc) {
+		*err = part->err;
+		return part->rc;
+	}
+	return part->index ? profile_join(ret, &part->own, err) : 0;
+}
+
 /* The first part goes to `ret` itself, and each other part gets a thread. Parts for which no thread
  * can be made are read afterwards, one by one. */
-static int run_parts(struct part *parts, size_t n, struct profile *ret, struct err *err)
+static int read_parts(struct part *parts, size_t n, struct profile *ret, struct err *err)
 {
 	bool has_thread[PROFILE_FILES_THREADS] = {false};
 	int rc = 0;
@@ -127,12 +137,8 @@ static int run_parts(struct part *parts, size_t n, struct profile *ret, struct e
 			pthread_join(parts[i].thread, NULL);
 		else if (!rc)
 			read_part(&parts[i]);
-		if (!rc && parts[i].rc) {
-			*err = parts[i].err;
-			rc = parts[i].rc;
-		}
-		if (!rc && i)
-			rc = profile_join(ret, &parts[i].own, err);
+		if (!rc)
+			rc = join_part(&parts[i], ret, err);
 		if (i)
 			profile_done(&parts[i].own);
 	}
@@ -157,7 +163,7 @@ int profile_files_add(char *const *paths, size_t count, struct profile_filter *f
 	while (!rc && s.done < count && !ret->value_count)
 		rc = add_one(paths[s.done++], filter, ret, err);
 	if (!rc && s.done < count)
-		rc = run_parts(parts, cut_parts(&s, s.done, parts), ret, err);
+		rc = read_parts(parts, cut_parts(&s, s.done, parts), ret, err);
 	file_view_watch(NULL);
 	log_progress_end();
 	return rc;

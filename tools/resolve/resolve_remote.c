@@ -79,39 +79,40 @@ static void print_remote_address(const Rawstack__V1__ResolvedAddress *a,
 	*unknown += a->n_frames == 0;
 }
 
-/* Prints the first *ret_answered of `count` addresses. The service defers those that do not fit its
- * reply. */
-static int ask_lines(struct rpc_client *c, const struct build_id *id, const struct resolve_query *q,
-		     size_t first, size_t count, struct resolve_printer *printer, size_t *unknown,
-		     size_t *ret_answered, struct err *err)
+/* Asks for the addresses of a query from *at on, prints those that the service answers, and moves
+ * *at behind them. The service defers addresses that do not fit its reply. */
+static int ask_lines(struct resolve_service *s, const struct resolve_query *q, size_t *at,
+		     struct resolve_printer *printer, size_t *unknown, struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
 	Rawstack__V1__ResolveRequest request = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
 	const Rawstack__V1__ResolveReply *reply;
-	size_t i;
+	size_t left = q->count - *at, answered;
 
-	request.build_id.data = (uint8_t *)(uintptr_t)id->bytes;
-	request.build_id.len = id->len;
+	request.build_id.data = s->id.bytes;
+	request.build_id.len = s->id.len;
 	request.kind = q->file_off ? RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_FILE_OFF
 				   : RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_VADDR;
 	request.mode = q->return_address ? RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_RETURN
 					 : RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_EXACT;
 	request.demangle = q->demangle == RESOLVE_DEMANGLED ? RAWSTACK__V1__DEMANGLE__DEMANGLE_FULL
 							    : RAWSTACK__V1__DEMANGLE__DEMANGLE_NONE;
-	request.addresses = (uint64_t *)(uintptr_t)(q->addresses + first);
-	request.n_addresses = count;
-	TRY(rpc_client_call(c, "/rawstack.v1.Symbolizer/Resolve", &request.base,
+	request.addresses = (uint64_t *)(uintptr_t)(q->addresses + *at);
+	request.n_addresses = left < LIMIT_RESOLVE_ADDRESSES ? left : LIMIT_RESOLVE_ADDRESSES;
+	TRY(rpc_client_call(s->client, "/rawstack.v1.Symbolizer/Resolve", &request.base,
 			    &rawstack__v1__resolve_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
 			    err));
 	reply = (const Rawstack__V1__ResolveReply *)message;
-	TRY(check_module(reply->module, id, err));
-	if (reply->n_addresses != count)
+	TRY(check_module(reply->module, &s->id, err));
+	if (reply->n_addresses != request.n_addresses)
 		return err_set(err, ERR_INTERNAL, "the service answers %zu of %zu addresses",
-			       reply->n_addresses, count);
+			       reply->n_addresses, request.n_addresses);
 	/* An address whose answer does not fit a reply of its own stays deferred. */
-	for (i = 0; i < count && (i == 0 || !is_deferred(reply->addresses[i])); i++)
-		print_remote_address(reply->addresses[i], printer, unknown);
-	*ret_answered = i;
+	for (answered = 0; answered < reply->n_addresses &&
+			   (answered == 0 || !is_deferred(reply->addresses[answered]));
+	     answered++)
+		print_remote_address(reply->addresses[answered], printer, unknown);
+	*at += answered;
 	return 0;
 }
 
@@ -143,17 +144,9 @@ static int open_service(struct resolve_service **ret, const struct resolve_servi
 static int answer_query(struct resolve_service *s, const struct resolve_query *q,
 			struct resolve_printer *printer, size_t *unknown, struct err *err)
 {
-	size_t answered = 0;
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < q->count; i += answered) {
-		size_t left = q->count - i;
-
-		rc = ask_lines(s->client, &s->id, q, i,
-			       left < LIMIT_RESOLVE_ADDRESSES ? left : LIMIT_RESOLVE_ADDRESSES,
-			       printer, unknown, &answered, err);
-	}
-	return rc;
+	for (size_t at = 0; at < q->count;)
+		TRY(ask_lines(s, q, &at, printer, unknown, err));
+	return 0;
 }
 
 const struct resolve_service_ops resolve_remote = {
