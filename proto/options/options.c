@@ -150,6 +150,18 @@ int option_store(const struct option_row *row, const char *option, void *base, c
 
 /* --- words of the command line --------------------------------------------------------------- */
 
+/* Prints what --complete asks for. Returns 1. */
+static int print_completed(const struct option_usage *usage, int argc, char **argv, struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(OPTIONS_HELP_MAX);
+
+	options_complete(usage, argv + 2, (size_t)argc - 2, &out);
+	if (out.failed)
+		return err_no_memory(err);
+	stdout_put(&out);
+	return 1;
+}
+
 /* Prints the help or the version if the row asks for it. Returns 1 if it did, else 0. */
 static int print_asked(const struct command_line *c, const struct option_row *row, struct err *err)
 {
@@ -259,6 +271,9 @@ int option_read_line(const struct option_usage *usage, int argc, char **argv, op
 	bool is_over = false; /* -- was seen */
 	int first = 1, count;
 
+	/* A program without commands; commands_run() completes the words of others. */
+	if (usage->version && argc > 1 && strcmp(argv[1], "--complete") == 0)
+		return print_completed(usage, argc, argv, err);
 	for (int at = 1; at < argc && !is_over; at += count) {
 		count = 1;
 		if (argv[at][0] != '-' || !argv[at][1])

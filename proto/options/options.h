@@ -184,8 +184,8 @@ struct operands {
  * not in argv keeps its value. argv keeps all its words, reordered so that operands come last, so
  * it can be read again or handed to another program. *ret may be NULL if there are no operands.
  *
- * Returns 0; 1 if help or the version was printed, and nothing is left to do; ERR_USAGE; or the
- * code of a setter.
+ * Returns 0; 1 if help, the version or a completion (`--complete WORD...`, of a program with a
+ * version) was printed, and nothing is left to do; ERR_USAGE; or the code of a setter.
  */
 int options_parse(const struct option_usage *usage, int argc, char **argv, void *into,
 		  struct operands *ret, struct err *err) _must_check_;

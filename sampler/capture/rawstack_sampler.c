@@ -30,5 +30,10 @@ int main(int argc, char **argv)
 	if (argc < 2 || strcmp(argv[1], cmd_run.usage->name + sizeof("rawstack-sampler")) != 0)
 		sighup_unblock();
 	log_init("rawstack-sampler");
+	/* rawstack-ship knows what completes its own words. */
+	if (argc > 3 && strcmp(argv[1], "--complete") == 0 && strcmp(argv[2], "ship") == 0) {
+		argv[2] = argv[1];
+		return stdout_end(cmd_ship.run(argc - 1, argv + 1, &err), &err);
+	}
 	return stdout_end(commands_run(&table, argc, argv, &err), &err);
 }

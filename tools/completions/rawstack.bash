@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion of `rawstack` for bash. The program itself says what may stand for a word: the tables that it
-# reads its options by say it, so the two cannot disagree.
+# Completion of Rawstack's programs for bash. The program says what may stand for a word: its answer comes from
+# the tables by which it reads its options, so the two cannot disagree.
 
 _rawstack() {
 	local line
@@ -15,4 +15,4 @@ _rawstack() {
 	done < <("${COMP_WORDS[0]}" --complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 
-complete -F _rawstack rawstack
+complete -F _rawstack rawstack rawstack-gsym-build rawstack-sampler rawstack-ship rawstack-symbolizer

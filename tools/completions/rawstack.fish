@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion of `rawstack` for fish: the program itself says what may stand for a word (see rawstack.bash).
+# Completion of Rawstack's programs for fish: the program says what may stand for a word (see rawstack.bash).
 
 function __rawstack_complete
 	set -l words (commandline -opc)
@@ -15,4 +15,6 @@ function __rawstack_complete
 	end
 end
 
-complete -c rawstack -f -a '(__rawstack_complete)'
+for program in rawstack rawstack-gsym-build rawstack-sampler rawstack-ship rawstack-symbolizer
+	complete -c $program -f -a '(__rawstack_complete)'
+end
