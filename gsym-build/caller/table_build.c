@@ -277,7 +277,7 @@ static int read_reply(const struct worker *w, struct worker_reply *reply)
 }
 
 /* Checks the table that the worker wrote, because the worker is not trusted. */
-static int check_table(int fd, const struct worker_request *req, struct err *err)
+static int check_written_table(int fd, const struct worker_request *req, struct err *err)
 {
 	struct rsym table;
 	struct stat st;
@@ -464,5 +464,5 @@ int table_build(const struct table_request *req, struct build_report *report, st
 			       (unsigned long long)(request.memory_max / MIB));
 	if (reply.code)
 		return err_set(err, reply.code, "%s", reply.message);
-	return check_table(req->output_fd, &request, err);
+	return check_written_table(req->output_fd, &request, err);
 }

@@ -204,7 +204,7 @@ static int lookup_address(const struct table_text *t, const struct options *o, u
 	return 0;
 }
 
-static int parse_address(const char *text, uint64_t *ret, struct err *err)
+static int parse_lookup_address(const char *text, uint64_t *ret, struct err *err)
 {
 	const char *digits = text;
 
@@ -226,7 +226,7 @@ static int lookup_lines(const struct table_text *t, const struct options *o, str
 		line[strcspn(line, "\r\n")] = 0;
 		if (!*line)
 			continue;
-		rc = parse_address(line, &vaddr, err);
+		rc = parse_lookup_address(line, &vaddr, err);
 		if (rc)
 			return err_set(err, ERR_DATA,
 				       "standard input, line %zu: '%.100s' is not a hexadecimal "
@@ -266,7 +266,7 @@ static int run_lookup(int argc, char **argv, struct err *err)
 	for (size_t i = 1; i < operands.count; i++) {
 		uint64_t vaddr;
 
-		TRY(parse_address(operands.list[i], &vaddr, err));
+		TRY(parse_lookup_address(operands.list[i], &vaddr, err));
 		TRY(lookup_address(&text, &o, vaddr, err));
 	}
 	return 0;

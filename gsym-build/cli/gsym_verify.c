@@ -43,8 +43,8 @@ struct options {
 
 /* Compares the table, and compares it again if files that the input refers to were missing and can
  * be found, as build_file() does. */
-static int compare_table(const struct options *o, struct table_request req, int table_fd,
-			 struct verify_report *report, struct err *err)
+static int run_verifier(const struct options *o, struct table_request req, int table_fd,
+			struct verify_report *report, struct err *err)
 {
 	_cleanup_(companions_close) struct companions c = {0};
 	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
@@ -88,7 +88,7 @@ static int verify_file(const struct options *o, struct err *err)
 				     .executable_fd = executable_fd,
 				     .output_fd = out_fd,
 				     .input = TABLE_INPUT_ELF};
-	rc = compare_table(o, req, table_fd, &report, err);
+	rc = run_verifier(o, req, table_fd, &report, err);
 	if (rc)
 		return err_prefix(err, "%s against %s", table, file);
 	TRY(print_differences(out_fd, err));

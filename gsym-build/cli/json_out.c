@@ -9,7 +9,7 @@
 /* The most aliases printed for one function. Folded constructors of large programs have some
  * thousands. */
 enum {
-	JSON_ALIASES_MAX = 16384
+	LIMIT_JSON_ALIASES = 16384
 };
 
 int json_print(struct buf *line, struct err *err)
@@ -36,7 +36,7 @@ void json_identity(struct buf *out, const struct build_id *id)
 static int put_json_function(struct buf *out, const struct table_text *text, uint32_t function,
 			     bool aliases, struct buf *name, struct err *err)
 {
-	uint32_t list[JSON_ALIASES_MAX], count = 0;
+	uint32_t list[LIMIT_JSON_ALIASES], count = 0;
 	struct rsym_function f;
 	int rc;
 

@@ -13,7 +13,9 @@
 #include "limits.h"
 
 enum {
-	CHILDREN_MAX = 4096, /* DIEs read for the parameters of one function */
+	/* DIEs read for the parameters of one function. A signature has room for some hundred
+	 * parameters (LIMIT_TYPE_LEN). */
+	LIMIT_PARAMETER_DIES = 4096,
 };
 
 struct place {
@@ -254,8 +256,8 @@ static bool put_type_parameters(struct die_types *t, struct place at, bool is_c,
 
 	buf_u8(out, '(');
 	if (die_at_place(t, at, &in, &d) && d.abbrev->flags & DIE_HAS_CHILDREN) {
-		for (unsigned int i = 0; i < CHILDREN_MAX && in.left && depth && !out->failed;
-		     i++) {
+		for (unsigned int i = 0;
+		     i < LIMIT_PARAMETER_DIES && in.left && depth && !out->failed; i++) {
 			const struct die_unit *u = d.unit;
 
 			/* The table is looked up each time, because put_type_at() may evict it. */

@@ -8,8 +8,9 @@
 #include "limits.h"
 
 enum {
-	/* Ranges kept for all units together. At the limit, the cache is emptied. */
-	RANGES_MAX = 4 << 20,
+	/* Ranges kept for all units together, 96 MiB of them. At the limit, the cache is emptied.
+	 */
+	LIMIT_SCOPE_RANGES = 4 << 20,
 };
 
 #define NO_RANGE UINT32_MAX
@@ -187,7 +188,7 @@ static const struct enclosing_unit *unit_ranges(struct enclosing_scopes *x,
 	bool is_new;
 	uint32_t id;
 
-	if (x->range_count > RANGES_MAX) {
+	if (x->range_count > LIMIT_SCOPE_RANGES) {
 		intern_reset(&x->seen);
 		x->range_count = 0;
 	}

@@ -12,13 +12,14 @@
 #include "buf.h"
 #include "limits.h"
 
-/* The content types and forms of a DWARF 5 directory or file entry. */
+/* The content types and forms of a DWARF 5 directory or file entry. The standard has 5 content
+ * types, and LLVM adds one. */
 enum {
-	FORMATS_MAX = 16
+	LIMIT_ENTRY_FORMATS = 16
 };
 
 struct formats {
-	uint64_t pairs[FORMATS_MAX][2];
+	uint64_t pairs[LIMIT_ENTRY_FORMATS][2];
 	unsigned int count;
 };
 
@@ -103,7 +104,7 @@ static bool read_old_names(struct line_table *t, struct bytes *in)
 static bool read_formats(struct bytes *in, struct formats *f)
 {
 	f->count = bytes_u8(in);
-	if (f->count > FORMATS_MAX)
+	if (f->count > LIMIT_ENTRY_FORMATS)
 		return false;
 	for (unsigned int i = 0; i < f->count; i++) {
 		f->pairs[i][0] = bytes_uleb(in);

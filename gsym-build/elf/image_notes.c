@@ -11,12 +11,12 @@
 
 /* The most bytes of notes read in a file, whose 65,535 headers may all give the same megabyte. A
  * real file has some kilobytes of notes in all. */
-#define NOTES_MAX (16 * MIB)
+#define LIMIT_FILE_NOTES_LEN (16 * MIB)
 
 static const struct file_notes_limits limits = {
 	.headers = UINT32_MAX,
 	.note_len = LIMIT_NOTE_LEN,
-	.read_len = NOTES_MAX,
+	.read_len = LIMIT_FILE_NOTES_LEN,
 };
 
 /* Treats headers outside of the file as no build id. */

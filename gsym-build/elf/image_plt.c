@@ -16,8 +16,8 @@
 #include "limits.h"
 
 enum {
-	STUB_LEN = 16, /* of x86, if the section header does not give it */
-	STUB_MAX = 64,
+	STUB_LEN = 16,       /* of x86, if the section header does not give it */
+	LIMIT_STUB_LEN = 64, /* the longest stubs known have 32 bytes */
 };
 
 struct slot {
@@ -231,7 +231,8 @@ static const struct slot *x86_slot(const struct plt *p, const uint8_t *code, siz
 
 static void read_x86(struct plt *p, const GElf_Shdr *sh, const uint8_t *code, size_t len)
 {
-	size_t step = sh->sh_entsize >= 8 && sh->sh_entsize <= STUB_MAX ? sh->sh_entsize : STUB_LEN;
+	size_t step =
+		sh->sh_entsize >= 8 && sh->sh_entsize <= LIMIT_STUB_LEN ? sh->sh_entsize : STUB_LEN;
 
 	for (size_t at = 0; at < len; at += step) {
 		size_t left = len - at < step ? len - at : step;

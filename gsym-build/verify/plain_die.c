@@ -95,7 +95,7 @@ static const char *read_string(Dwarf_Debug dbg, Dwarf_Attribute at)
 	return NULL;
 }
 
-static bool is_address_form(Dwarf_Half form)
+static bool holds_address(Dwarf_Half form)
 {
 	return form == DW_FORM_addr || form == DW_FORM_addrx ||
 	       (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4) || form == DW_FORM_GNU_addr_index;
@@ -166,7 +166,7 @@ static void read_attribute(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attrib
 		ret->has_low = read_address(r, dbg, at, form, &ret->low);
 		break;
 	case DW_AT_high_pc:
-		ret->high_is_length = !is_address_form(form);
+		ret->high_is_length = !holds_address(form);
 		ret->has_high = ret->high_is_length ? read_number(dbg, at, &ret->high)
 						    : read_address(r, dbg, at, form, &ret->high);
 		break;
@@ -176,8 +176,7 @@ static void read_attribute(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attrib
 						       : read_reference(dbg, at, &ret->ranges);
 		break;
 	case DW_AT_entry_pc: /* ignored if it is a constant: an offset in DWARF 5 */
-		ret->has_entry =
-			is_address_form(form) && read_address(r, dbg, at, form, &ret->entry);
+		ret->has_entry = holds_address(form) && read_address(r, dbg, at, form, &ret->entry);
 		break;
 	case DW_AT_decl_file:
 		ret->has_decl_file = read_number(dbg, at, &ret->decl_file);

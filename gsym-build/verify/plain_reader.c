@@ -121,7 +121,8 @@ struct level {
 };
 
 /* Replaces the DIE at the top of the stack by its next sibling, or goes up if there is none. */
-static int next_die(struct plain_reader *r, struct level *stack, size_t *depth, struct err *err)
+static int move_to_next_die(struct plain_reader *r, struct level *stack, size_t *depth,
+			    struct err *err)
 {
 	Dwarf_Debug dbg = r->dbg;
 
@@ -179,7 +180,7 @@ static int walk_dies(struct plain_reader *r, struct level *stack, size_t *depth,
 			stack[(*depth)++] = (struct level){.die = child, .scope = scope};
 			continue;
 		}
-		TRY(next_die(r, stack, depth, err));
+		TRY(move_to_next_die(r, stack, depth, err));
 	}
 	return 0;
 }

@@ -45,7 +45,7 @@ static int add_plain_split_unit(struct plain_reader *r, struct plain_split_unit 
 	return 0;
 }
 
-static int list_units(struct plain_reader *r, struct plain_split_file *f, struct err *err)
+static int list_split_units(struct plain_reader *r, struct plain_split_file *f, struct err *err)
 {
 	Dwarf_Unsigned next = 0;
 
@@ -72,7 +72,7 @@ static int list_units(struct plain_reader *r, struct plain_split_file *f, struct
 	}
 }
 
-static int open_plain_split(struct plain_reader *r, struct image *im, struct err *err)
+static int list_split_file(struct plain_reader *r, struct image *im, struct err *err)
 {
 	struct plain_split_file *f = &r->split_files[r->split_file_count++];
 	struct err why;
@@ -87,7 +87,7 @@ static int open_plain_split(struct plain_reader *r, struct image *im, struct err
 		rc = image_section(im, ".debug_str.dwo", &f->lines.str, &f->lines.str_len, &why);
 	if (rc < 0)
 		return rc == ERR_MEMORY ? err_set(err, rc, "%s", why.message) : 0;
-	return f->object.dbg ? list_units(r, f, err) : 0;
+	return f->object.dbg ? list_split_units(r, f, err) : 0;
 }
 
 int plain_split_open(struct plain_reader *r, struct err *err)
@@ -103,9 +103,9 @@ int plain_split_open(struct plain_reader *r, struct err *err)
 	if (!r->split_files)
 		return err_no_memory(err);
 	for (size_t i = 0; i < c->dwo_count; i++)
-		TRY(open_plain_split(r, c->dwos[i], err));
+		TRY(list_split_file(r, c->dwos[i], err));
 	if (c->dwp)
-		TRY(open_plain_split(r, c->dwp, err));
+		TRY(list_split_file(r, c->dwp, err));
 	if (r->split_unit_count)
 		qsort(r->split_units, r->split_unit_count, sizeof(*r->split_units),
 		      compare_plain_split_units);

@@ -22,7 +22,7 @@ int table_compare(const struct table_source *source, const struct rsym *t,
 	c.columns = t->columns.p != NULL;
 	c.types = t->types.p != NULL;
 	TRY(verify_open(&v, im, executable, &c, &debug, err));
-	TRY(verify_table(v, t, report, out, err));
+	TRY(verify_compare_table(v, t, report, out, err));
 	if (source->missing)
 		return companion_images_missing(im, &debug, &units, source->missing, err);
 	return 0;

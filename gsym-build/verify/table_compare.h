@@ -9,9 +9,9 @@
 #include "table_source.h"
 
 /*
- * Compares a table with the file that it was built from, as verify_table() does. References to
- * files that were not given go to source->missing. Returns errors as verify_open() and
- * verify_table().
+ * Compares a table with the file that it was built from, as verify_compare_table() does. References
+ * to files that were not given go to source->missing. Returns errors as verify_open() and
+ * verify_compare_table().
  */
 int table_compare(const struct table_source *source, const struct rsym *t,
 		  struct verify_report *report, struct buf *out, struct err *err) _must_check_;

@@ -291,8 +291,8 @@ void verify_free(struct verify *v)
 	free(v);
 }
 
-int verify_table(struct verify *v, const struct rsym *t, struct verify_report *report,
-		 struct buf *out, struct err *err)
+int verify_compare_table(struct verify *v, const struct rsym *t, struct verify_report *report,
+			 struct buf *out, struct err *err)
 {
 	struct verify_run run = {.verify = v, .t = t, .report = report, .out = out};
 	int rc;

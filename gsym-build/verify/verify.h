@@ -33,7 +33,7 @@ DEFINE_FREEP(struct verify, verify_free);
  * to out, with control bytes replaced by '?'. A difference is no error. Several tables may be
  * compared in turn, by one thread at a time. Returns ERR_DATA or ERR_MEMORY.
  */
-int verify_table(struct verify *v, const struct rsym *t, struct verify_report *report,
-		 struct buf *out, struct err *err) _must_check_;
+int verify_compare_table(struct verify *v, const struct rsym *t, struct verify_report *report,
+			 struct buf *out, struct err *err) _must_check_;
 
 #endif

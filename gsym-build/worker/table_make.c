@@ -329,8 +329,8 @@ static int read_input(struct build *b, const struct table_source *source,
 	return builder_write(&b->builder, b->writer, counts, err);
 }
 
-static int write_table(struct build *b, const struct table_source *source, struct buf *out,
-		       struct err *err)
+static int assemble_table(struct build *b, const struct table_source *source, struct buf *out,
+			  struct err *err)
 {
 	struct builder_counts counts;
 	struct rsym_report kept;
@@ -377,7 +377,7 @@ int table_make(const struct table_source *source, struct buf *out, struct build_
 
 	*report = (struct build_report){0};
 	builder_init(&b.builder);
-	rc = write_table(&b, source, out, err);
+	rc = assemble_table(&b, source, out, err);
 	rsym_writer_free(b.writer);
 	builder_done(&b.builder);
 	buf_done(&b.notes);

@@ -15,7 +15,7 @@ static void check(const char *line, size_t len, struct log_text t)
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
-	struct log_frame frames[LOG_FRAMES_MAX];
+	struct log_frame frames[LIMIT_LOG_FRAMES];
 	_cleanup_(process_map_done) struct process_map map = {0};
 	char *line = malloc(len + 1);
 	size_t count, end = 0;

@@ -5,8 +5,9 @@
 #include "flame_tree.h"
 #include "profile_view.h"
 
-/* Deeper trees are cut here when they are printed; flame graphs show all. */
-#define DEPTH_MAX 512
+/* A printed tree is cut at this depth, because a profile may have stacks of any depth and each
+ * level is indented. Flame graphs show all. */
+#define LIMIT_TREE_DEPTH 512
 
 struct tree_options {
 	struct profile_view view;
@@ -33,7 +34,7 @@ static int set_share(void *at, const char *option, const char *text, struct err 
 static const struct option_row rows[] = {
 	OPTION_NUMBER('n', NULL, "N", struct tree_options, nodes, 1, UINT32_MAX, 1,
 		      "show at most N calls (1000)"),
-	OPTION_NUMBER(0, "depth", "N", struct tree_options, depth, 1, DEPTH_MAX, 1,
+	OPTION_NUMBER(0, "depth", "N", struct tree_options, depth, 1, LIMIT_TREE_DEPTH, 1,
 		      "show at most N levels of calls"),
 	OPTION_CALL(0, "min", "SHARE", set_share,
 		    "leave out calls below this share, in per cent (1)",
@@ -141,7 +142,7 @@ static void print_tree(const struct tree_options *o, const struct flame_tree *t,
 static int run_tree(int argc, char **argv, struct err *err)
 {
 	_cleanup_(tree_options_done) struct tree_options o = {
-		.nodes = 1000, .depth = DEPTH_MAX, .min = 1};
+		.nodes = 1000, .depth = LIMIT_TREE_DEPTH, .min = 1};
 	_cleanup_(flame_tree_done) struct flame_tree tree = {0};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	struct operands profiles;

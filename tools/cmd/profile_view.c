@@ -39,7 +39,7 @@ const struct option_row profile_view_rows[] = {
 	OPTION_END,
 };
 
-static int open_remote(struct profile_view *v, struct err *err)
+static int open_name_service(struct profile_view *v, struct err *err)
 {
 	_cleanup_(server_settings_done) struct server_settings settings = {.path = ""};
 	struct profile_filter *f = &v->filter;
@@ -61,7 +61,7 @@ static int open_remote(struct profile_view *v, struct err *err)
 
 int profile_view_read(struct profile_view *v, char *const *paths, size_t count, struct err *err)
 {
-	TRY(open_remote(v, err));
+	TRY(open_name_service(v, err));
 	TRY(profile_input_read(paths, count, &v->filter, &v->p, err));
 	return profile_input_value(&v->p, v->value, &v->row, err);
 }

@@ -18,11 +18,12 @@
  * regcomp() expands a repeated part as often as {m,n} says, and a group with + twice. Nested
  * repeats multiply, and the work grows faster than the number of parts: forty bytes can take
  * minutes and gigabytes. So the expanded parts are counted, and a pattern with more than a few is
- * first tried in another process. Two constructs are refused: repeats of repeats of repeats
+ * first tried in another process; more than LIMIT_PATTERN_PARTS are refused. Two constructs are
+ * refused: repeats of repeats of repeats
  * ("x+*+"), which regcomp() treats as groups and nobody writes, and references to groups (\1),
  * which take exponential time to match.
  */
-#define PARTS_MAX ((size_t)20000)
+#define LIMIT_PATTERN_PARTS ((size_t)20000)
 
 #define TRIAL_MEMORY (512 * MIB)
 #define TEXT_SECONDS 0.1 /* CPU time for one text of TEXT_MATCH_LEN bytes */
@@ -43,7 +44,7 @@ static size_t most_of(const char **at)
 
 	for (; (**at >= '0' && **at <= '9') || **at == ','; (*at)++) {
 		n = **at == ',' ? 0 : n * 10 + (size_t)(**at - '0');
-		n = n < PARTS_MAX ? n : PARTS_MAX;
+		n = n < LIMIT_PATTERN_PARTS ? n : LIMIT_PATTERN_PARTS;
 		most = n > most ? n : most;
 	}
 	*at += **at == '}';
@@ -81,13 +82,13 @@ static bool is_bounded(const char *pattern, size_t *ret_parts)
 		}
 		if (factor && last) {
 			last *= factor;
-			if (last > PARTS_MAX || ++repeats > 2)
+			if (last > LIMIT_PATTERN_PARTS || ++repeats > 2)
 				return false;
 			continue;
 		}
 		sums[deep] += last;
 		last = repeats = 0;
-		if (sums[deep] > PARTS_MAX)
+		if (sums[deep] > LIMIT_PATTERN_PARTS)
 			return false;
 		if (factor)
 			continue;
@@ -116,7 +117,7 @@ static bool is_bounded(const char *pattern, size_t *ret_parts)
 		last += sums[deep--];
 	}
 	*ret_parts = sums[0] + last;
-	return *ret_parts <= PARTS_MAX;
+	return *ret_parts <= LIMIT_PATTERN_PARTS;
 }
 
 static double process_cpu_seconds(void)

@@ -55,11 +55,11 @@ static struct module *add_set_module(struct module_set *s, const char *path, siz
 {
 	struct module *m = NULL;
 
-	if (s->count == MODULE_SET_MAX && !make_module_room(s)) {
-		err_set(err, ERR_LIMIT, "more than %d files", MODULE_SET_MAX);
+	if (s->count == LIMIT_OPEN_MODULES && !make_module_room(s)) {
+		err_set(err, ERR_LIMIT, "more than %d files", LIMIT_OPEN_MODULES);
 		return NULL;
 	}
-	if (GROW(s->list, &s->cap, s->count + 1, MODULE_SET_MAX))
+	if (GROW(s->list, &s->cap, s->count + 1, LIMIT_OPEN_MODULES))
 		m = calloc(1, sizeof(*m));
 	if (m) {
 		m->table = (struct local_table)LOCAL_TABLE_NONE;

@@ -10,7 +10,7 @@
 #include "local_table.h"
 
 /* A program maps some hundred files at most, and each costs a descriptor and a mapping. */
-#define MODULE_SET_MAX 512
+#define LIMIT_OPEN_MODULES 512
 
 struct module {
 	char *path;

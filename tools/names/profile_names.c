@@ -10,15 +10,18 @@
 #include "log.h"
 
 enum {
-	KNOWN_MAX = 1 << 22,
+	/* Frames whose function is kept for the next address that has the same frame; 80 MiB with
+	 * their keys. For others the function is looked up again each time. */
+	LIMIT_KNOWN_FRAMES = 1 << 22,
 	KNOWN_KEY_LEN = 4 * sizeof(uint32_t),
 };
 
 void profile_names_init(struct profile_names *n, const struct name_options *options)
 {
-	*n = (struct profile_names){.options = options,
-				    .modules = {.use_cache = !options->no_cache},
-				    .known = INTERN_INIT(KNOWN_MAX, KNOWN_MAX * KNOWN_KEY_LEN)};
+	*n = (struct profile_names){
+		.options = options,
+		.modules = {.use_cache = !options->no_cache},
+		.known = INTERN_INIT(LIMIT_KNOWN_FRAMES, LIMIT_KNOWN_FRAMES * KNOWN_KEY_LEN)};
 }
 
 void profile_names_done(struct profile_names *n)
@@ -315,7 +318,7 @@ static uint32_t add_table_function(struct profile_names *n, uint32_t module,
 
 	_Static_assert(sizeof(key) == KNOWN_KEY_LEN, "a key's length");
 	id = intern_add(&n->known, key, sizeof(key), &is_new);
-	if (id == INTERN_FULL || !GROW(n->rows, &n->rows_cap, (size_t)id + 1, KNOWN_MAX))
+	if (id == INTERN_FULL || !GROW(n->rows, &n->rows_cap, (size_t)id + 1, LIMIT_KNOWN_FRAMES))
 		return make_table_function(t, frame, style, into);
 	if (is_new)
 		n->rows[id] = make_table_function(t, frame, style, into);

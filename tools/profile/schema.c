@@ -13,12 +13,13 @@
 /* A schema has one rule per line; the shipped ones have 2 KB. */
 #define LIMIT_SCHEMA_LEN (4 * MIB)
 
-#define WORDS_MAX 64
+/* The longest rule of the language, a tag with `unless under`, has 14 words without `and`. */
+#define LIMIT_SCHEMA_WORDS 64
 
 /* The words of a line. A quoted word keeps its blanks. */
 struct words {
-	char *list[WORDS_MAX];
-	bool quoted[WORDS_MAX];
+	char *list[LIMIT_SCHEMA_WORDS];
+	bool quoted[LIMIT_SCHEMA_WORDS];
 	size_t count, at;
 	const char *name;
 	unsigned int line;
@@ -53,7 +54,7 @@ static int split_words(struct words *w, const char *p, size_t len, struct err *e
 			end++;
 		if (quoted && end == len)
 			return wrong_word(w, "a quote is not closed", err);
-		if (w->count == WORDS_MAX)
+		if (w->count == LIMIT_SCHEMA_WORDS)
 			return wrong_word(w, "too many words", err);
 		w->quoted[w->count] = quoted;
 		w->list[w->count] = strndup(p + start, end - start);
@@ -230,7 +231,7 @@ static int parse_schema_line(struct schema *s, struct words *w, const char *p, s
 		return rc;
 	w->at = 0;
 	rc = parse_rule(w, &r, err);
-	if (!rc && !GROW(s->rules, &s->cap, s->count + 1, SCHEMA_RULES_MAX))
+	if (!rc && !GROW(s->rules, &s->cap, s->count + 1, LIMIT_SCHEMA_RULES))
 		rc = wrong_word(w, "too many rules", err);
 	if (rc)
 		rule_done(&r);

@@ -39,8 +39,9 @@ struct schema {
 	size_t count, cap;
 };
 
-/* The most rules of one schema. */
-#define SCHEMA_RULES_MAX 4096
+/* The most rules of one schema. Each frame of a profile is matched with each of them; the shipped
+ * schemas have at most some ten. */
+#define LIMIT_SCHEMA_RULES 4096
 
 /* Forgets the answers, so that another profile can be next. */
 void schema_reset(struct schema *s);

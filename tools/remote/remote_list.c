@@ -7,8 +7,9 @@
 #include "options.h"
 #include "stdout_end.h"
 
-/* Bounds the pages of a list, so that a service that never ends it does not keep us for ever. */
-#define PAGES_MAX 10000
+/* Bounds the pages of a list, so that a service that never ends it does not keep the
+ * command running for ever. */
+#define LIMIT_LIST_PAGES 10000
 
 static int read_pages(const struct remote_list *l, struct rpc_client *c, bool json,
 		      struct text_table *t, struct buf *out, struct err *err)
@@ -17,7 +18,7 @@ static int read_pages(const struct remote_list *l, struct rpc_client *c, bool js
 	_cleanup_(remote_free_reply) ProtobufCMessage *reply = NULL;
 	struct remote_page page = {0};
 
-	for (int pages = 0; pages < PAGES_MAX; pages++) {
+	for (int pages = 0; pages < LIMIT_LIST_PAGES; pages++) {
 		/* The token points into the reply before, which is freed after this turn. */
 		_cleanup_(remote_free_reply) ProtobufCMessage *last _unused_ = TAKE_PTR(reply);
 

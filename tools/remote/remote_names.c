@@ -8,7 +8,7 @@
 #include "remote_names_priv.h"
 
 /* Bounds the memory of one request and its reply. */
-#define ARENA_MAX (1 * GIB)
+#define LIMIT_ASKED_LEN (1 * GIB)
 
 static void close_names(struct remote_names *n)
 {
@@ -281,7 +281,7 @@ static int open_names(struct remote_names **ret, const struct server_options *gi
 	profile_init(&n->found);
 	n->binary_ids = n->places =
 		(struct intern)INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
-	n->arena = (struct arena)ARENA_INIT(ARENA_MAX);
+	n->arena = (struct arena)ARENA_INIT(LIMIT_ASKED_LEN);
 	n->source = (struct name_source){n, prepare_names, remote_lines, name_status_of};
 	rc = remote_open(&n->client, given, err);
 	if (!rc)

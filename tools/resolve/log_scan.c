@@ -229,12 +229,12 @@ static bool bare_frame(const struct scan *s, size_t at, struct log_frame *ret)
 	return true;
 }
 
-size_t log_scan(const char *line, size_t len, struct log_frame frames[static LOG_FRAMES_MAX])
+size_t log_scan(const char *line, size_t len, struct log_frame frames[static LIMIT_LOG_FRAMES])
 {
 	struct scan s = {line, len};
 	size_t count = 0, floor = 0, word = 0;
 
-	for (size_t at = 0; at < len && count < LOG_FRAMES_MAX; at++) {
+	for (size_t at = 0; at < len && count < LIMIT_LOG_FRAMES; at++) {
 		struct log_frame *f = &frames[count];
 		bool found = false;
 

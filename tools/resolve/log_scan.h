@@ -40,9 +40,9 @@ struct log_frame {
 	bool return_address; /* a return address, as far as the format tells */
 };
 
-/* The most frames of one line. */
-#define LOG_FRAMES_MAX 16
+/* The most frames of one line. Each known format has one; lines that a logger joined have a few. */
+#define LIMIT_LOG_FRAMES 16
 
-size_t log_scan(const char *line, size_t len, struct log_frame frames[static LOG_FRAMES_MAX]);
+size_t log_scan(const char *line, size_t len, struct log_frame frames[static LIMIT_LOG_FRAMES]);
 
 #endif

@@ -155,12 +155,13 @@ static bool add_log_place(struct log_filter *f, struct places *all, const struct
 static bool scan_lines(struct log_filter *f, struct places *all, const char *text, size_t at,
 		       size_t len)
 {
-	struct log_frame frames[LOG_FRAMES_MAX];
+	struct log_frame frames[LIMIT_LOG_FRAMES];
 
 	while (at < len) {
 		const char *newline = memchr(text + at, '\n', len - at);
 		size_t line_len = newline ? (size_t)(newline - text) - at : len - at;
-		size_t count = line_len > LOG_LINE_MAX ? 0 : log_scan(text + at, line_len, frames);
+		size_t count =
+			line_len > LIMIT_LOG_LINE_LEN ? 0 : log_scan(text + at, line_len, frames);
 
 		for (size_t i = 0; i < count; i++)
 			if (!add_log_place(f, all, &frames[i], at))
@@ -215,7 +216,7 @@ static int give_lines(struct log_filter *f, const char *text, size_t skip, size_
 
 int resolve_log(struct log_filter *f, int fd, struct err *err)
 {
-	_cleanup_(buf_done) struct buf in = BUF_INIT(LOG_LINE_MAX + CHUNK);
+	_cleanup_(buf_done) struct buf in = BUF_INIT(LIMIT_LOG_LINE_LEN + CHUNK);
 	bool inside = false; /* a line that is too long was printed in part */
 	int rc = 0;
 
@@ -236,7 +237,7 @@ int resolve_log(struct log_filter *f, int fd, struct err *err)
 		newline = in.len ? memrchr(in.p, '\n', in.len) : NULL;
 		len = newline ? (size_t)(newline - in.p) + 1 : 0;
 		/* This is the end of the input, or the line is too long. */
-		if (n == 0 || (!len && in.len > LOG_LINE_MAX))
+		if (n == 0 || (!len && in.len > LIMIT_LOG_LINE_LEN))
 			len = in.len;
 		if (len) {
 			first = memchr(in.p, '\n', len);

@@ -17,10 +17,10 @@ struct log_filter {
 
 /*
  * Copies the log from a descriptor to standard output, line by line as it arrives, with ` function
- * at file:line` behind each frame that it can name. Lines longer than LOG_LINE_MAX are copied as
- * they are. Returns ERR_IO or ERR_MEMORY.
+ * at file:line` behind each frame that it can name. Lines longer than LIMIT_LOG_LINE_LEN are copied
+ * as they are, because a line is held in memory until its end. Returns ERR_IO or ERR_MEMORY.
  */
-#define LOG_LINE_MAX ((size_t)65536)
+#define LIMIT_LOG_LINE_LEN ((size_t)65536)
 int resolve_log(struct log_filter *f, int fd, struct err *err) _must_check_;
 
 #endif
