@@ -79,7 +79,7 @@ static int start_worker(struct worker *w, const struct table_request *req,
 	if (req->output_fd >= 0)
 		TRY(worker_files_pass(&p, WORKER_FD_OUTPUT, req->output_fd, err));
 	if (request->has_executable)
-		TRY(worker_files_pass_read_only(&p, WORKER_FD_STRIPPED, req->executable_fd, err));
+		TRY(worker_files_pass_read_only(&p, WORKER_FD_EXECUTABLE, req->executable_fd, err));
 	if (extra->table_fd >= 0)
 		TRY(worker_files_pass_read_only(&p, WORKER_FD_TABLE, extra->table_fd, err));
 	if (request->wants_missing)
@@ -251,12 +251,14 @@ static int explain_end(const struct worker *w, const struct worker_program *prog
 			       "the %s was killed (SIGKILL): by hand, or for memory", name);
 	case SIGBUS:
 		return err_set(err, ERR_INTERNAL,
-			       "the %s crashed (SIGBUS): was the file cut while read?", name);
+			       "the %s crashed (SIGBUS): was the file truncated while it was read?",
+			       name);
 	default:
-		return err_set(err, ERR_INTERNAL,
-			       "the %s crashed (SIG%s): the file is damaged, or hits a fault of a "
-			       "library",
-			       name, sigabbrev_np(signum) ? sigabbrev_np(signum) : "?");
+		return err_set(
+			err, ERR_INTERNAL,
+			"the %s crashed (SIG%s): the file is damaged, or triggers a bug in a "
+			"library",
+			name, sigabbrev_np(signum) ? sigabbrev_np(signum) : "?");
 	}
 }
 
@@ -324,9 +326,10 @@ static int identify_input(const struct table_request *req, struct worker_request
 		return rc;
 	rc = image_identify(req->executable_fd, &executable, err);
 	if (rc)
-		return err_prefix(err, "stripped partner"), rc;
+		return err_prefix(err, "executable"), rc;
 	if (!build_id_equal(&executable, &request->id))
-		return err_set(err, ERR_MISMATCH, "the stripped partner has another build id");
+		return err_set(err, ERR_MISMATCH,
+			       "the executable has another build id than its debug file");
 	return 0;
 }
 
@@ -336,7 +339,7 @@ static int name_companions(const struct table_request *req, struct worker_reques
 	struct stat st;
 
 	if (req->companion_count > LIMIT_COMPANIONS)
-		return err_set(err, ERR_LIMIT, "%zu files that go with it; the limit is %llu",
+		return err_set(err, ERR_LIMIT, "%zu companion files; the limit is %llu",
 			       req->companion_count, (unsigned long long)LIMIT_COMPANIONS);
 	for (size_t i = 0; i < req->companion_count; i++) {
 		if (fstat(req->companions[i].fd, &st))
@@ -357,7 +360,7 @@ static int read_missing(int fd, struct buf *out, struct err *err)
 	for (off_t off = 0; (n = pread(fd, chunk, sizeof(chunk), off)) > 0; off += n)
 		if (off >= (off_t)LIMIT_MISSING_LEN || !buf_append(out, chunk, (size_t)n))
 			break;
-	return n < 0 ? err_sys(err, errno, "what the worker misses") : 0;
+	return n < 0 ? err_sys(err, errno, "list of missing files") : 0;
 }
 
 static uint64_t input_file_len(int fd)

@@ -41,7 +41,7 @@ int worker_files_pass_read_only(struct worker_files *p, int number, int fd, stru
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	again = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (again < 0)
-		return err_sys(err, errno, "%s, to be read only", path);
+		return err_sys(err, errno, "opening %s read-only", path);
 	return worker_files_pass(p, number, again, err);
 }
 

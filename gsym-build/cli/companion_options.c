@@ -3,11 +3,11 @@
 
 const struct option_row companion_option_rows[] = {
 	OPTION_TEXT(0, "dwp", "DWP", struct companion_options, dwp,
-		    "the package of its split units; default: FILE.dwp"),
+		    "the package with the split units of FILE; default: FILE.dwp"),
 	OPTION_TEXT(0, "alt", "ALT", struct companion_options, alt,
-		    "the dwz file it shares names with; default: by its debug link"),
+		    "the dwz file that FILE refers to; default: searched by its link and build id"),
 	OPTION_FLAG(0, "no-dwo", struct companion_options, no_dwo,
-		    "do not look for .dwo files where FILE says they are"),
+		    "do not read the .dwo files that FILE names"),
 	OPTION_END,
 };
 

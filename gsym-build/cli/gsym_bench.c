@@ -297,18 +297,17 @@ struct options {
 
 static const struct option_row rows[] = {
 	OPTION_FLAG(0, "base", struct options, base,
-		    "with the instructions of every x86-64 processor only"),
+		    "use only instructions that every x86-64 processor has"),
 	OPTION_END,
 };
 
 static const struct option_usage usage = {
 	.name = "rawstack-gsym-build bench",
 	.synopsis = "[--base] TABLE ADDRFILE",
-	.about = "Looks up the addresses of ADDRFILE (hexadecimal, one a line, in random order) "
-		 "again and again and prints what one costs: one by one, in batches of 4096, "
-		 "sorted, "
-		 "and with each distinct name and path decoded once. Then what opening the table "
-		 "costs, and the first answer from it.",
+	.about = "Looks up the addresses of ADDRFILE (hexadecimal, one per line, in random order) "
+		 "repeatedly and prints the time of one lookup: one by one, in batches of 4096, in "
+		 "sorted order, and with each distinct name and path decoded once. Then it prints "
+		 "the time to open the table and to get the first answer from it.",
 	.rows = rows,
 	.operands_min = 2,
 	.operands_max = 2,
@@ -330,6 +329,6 @@ static int run_bench(int argc, char **argv, struct err *err)
 
 const struct command gsym_command_bench = {
 	.usage = &usage,
-	.summary = "nanoseconds per lookup",
+	.summary = "measure the time of a lookup",
 	.run = run_bench,
 };

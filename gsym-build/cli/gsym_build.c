@@ -35,35 +35,39 @@ static int set_build_id(void *at, const char *option _unused_, const char *argum
 static const char *const report_words[] = {[REPORT_TEXT] = "text", [REPORT_JSON] = "json", NULL};
 
 static const struct option_row rows[] = {
-	OPTION_TEXT('o', "output", "OUT", struct options, output, "the table; default: FILE.rsym"),
+	OPTION_TEXT('o', "output", "OUT", struct options, output,
+		    "write the table to OUT; default: FILE.rsym"),
 	OPTION_TEXT(0, "stripped", "FILE", struct options, executable,
-		    "the executable that FILE is the debug file of; it knows where the code lies "
-		    "in the file"),
+		    "the executable, if FILE is its separate debug file; only the executable says "
+		    "at which file offsets its code is"),
 	OPTION_ROWS(struct options, companions, companion_option_rows),
-	OPTION_FLAG(0, "kallsyms", struct options, kallsyms, "FILE is the text of /proc/kallsyms"),
-	OPTION_CALL(0, "build-id", "ID", set_build_id, "the identity, instead of the file's own"),
+	OPTION_FLAG(0, "kallsyms", struct options, kallsyms, "FILE has the text of /proc/kallsyms"),
+	OPTION_CALL(0, "build-id", "ID", set_build_id,
+		    "the build id to store, instead of the one in FILE"),
 	OPTION_FLAG(0, "columns", struct options, columns,
-		    "keep columns and discriminators; the table grows by half or more"),
+		    "store columns and discriminators; the table grows by half or more"),
 	OPTION_FLAG(0, "demangled", struct options, demangled,
-		    "keep names demangled too, as the service does, which then copies them; the "
-		    "table grows by half"),
-	OPTION_NUMBER('j', "jobs", "N", struct options, jobs, 1, 1024, 1,
-		      "threads; a second one makes it faster, more do not"),
-	OPTION_FLAG(0, "types", struct options, types, "keep what functions return and take"),
+		    "store each name also in demangled form, as the service does; the table grows "
+		    "by half"),
+	OPTION_NUMBER(
+		'j', "jobs", "N", struct options, jobs, 1, 1024, 1,
+		"use N threads (1); a second one makes the build faster, more have no effect"),
+	OPTION_FLAG(0, "types", struct options, types,
+		    "store the return type and the parameters of each function"),
 	OPTION_WORD(0, "report", "FORM", struct options, report, report_words,
-		    "json: what was understood, each unit that could not be read, and files that "
-		    "are missing, as one JSON object; default: text"),
+		    "json prints one JSON object: what was read, each unit that could not be "
+		    "read, and each file that is missing; default: text"),
 	OPTION_END,
 };
 
 static const struct option_usage usage = {
 	.name = "rawstack-gsym-build build",
 	.synopsis = "[OPTION]... FILE",
-	.about =
-		"Reads the debug information and symbols of an ELF file (an executable, a shared "
-		"object, an object file or kernel module, or a separate debug file) and writes a "
-		"lookup table. The file is read in a process of its own with limits; a damaged one "
-		"cannot do harm. In an object file or module the first code section starts at 0.",
+	.about = "Reads the debug information and symbols of an ELF file (an executable, a shared "
+		 "object, an object file or kernel module, or a separate debug file) and writes a "
+		 "lookup table. A sandboxed process with limits reads the file, so a damaged file "
+		 "does no harm. In an object file or module the first code section starts at "
+		 "address 0.",
 	.rows = rows,
 	.operands_min = 1,
 	.operands_max = 1,

@@ -38,11 +38,11 @@ static const struct option_usage usage = {
 	.name = "rawstack-gsym-build export-gsym",
 	.synopsis = "TABLE -o OUT",
 	.about =
-		"Writes what TABLE answers as LLVM GSYM, version 1, which llvm-gsymutil and others "
-		"read: the same functions, files, lines and inlined calls at every address. What "
-		"GSYM has no place for stays behind: entries of functions, aliases, columns, "
-		"types, "
-		"segments, and bytes of a build id behind the 20th.",
+		"Writes the answers of TABLE in the format LLVM GSYM, version 1, which "
+		"llvm-gsymutil and others read: the same functions, files, lines and inlined calls "
+		"at every address. GSYM has no place for entry points of functions, aliases, "
+		"columns, types, segments, and the bytes of a build id after the 20th; these are "
+		"left out.",
 	.rows = rows,
 	.operands_min = 1,
 	.operands_max = 1,
@@ -62,6 +62,6 @@ static int run_export(int argc, char **argv, struct err *err)
 
 const struct command gsym_command_export = {
 	.usage = &usage,
-	.summary = "a table as LLVM GSYM, for other programs",
+	.summary = "write a table as LLVM GSYM, for other programs",
 	.run = run_export,
 };

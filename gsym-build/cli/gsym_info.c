@@ -77,14 +77,14 @@ struct options {
 };
 
 static const struct option_row rows[] = {
-	OPTION_FLAG(0, "json", struct options, json, "one object on one line"),
+	OPTION_FLAG(0, "json", struct options, json, "print one JSON object on one line"),
 	OPTION_END,
 };
 
 static const struct option_usage usage = {
 	.name = "rawstack-gsym-build info",
 	.synopsis = "[--json] TABLE",
-	.about = "Validates a table and prints what it holds.",
+	.about = "Validates a table and prints what it contains.",
 	.rows = rows,
 	.operands_min = 1,
 	.operands_max = 1,
@@ -113,6 +113,6 @@ static int run_info(int argc, char **argv, struct err *err)
 
 const struct command gsym_command_info = {
 	.usage = &usage,
-	.summary = "what a table holds",
+	.summary = "print what a table contains",
 	.run = run_info,
 };

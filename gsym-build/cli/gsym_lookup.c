@@ -38,33 +38,33 @@ struct options {
 
 static const struct option_row rows[] = {
 	OPTION_WORD(0, "output-style", "STYLE", struct options, style, style_words,
-		    "llvm: as llvm-symbolizer --inlines (default); columns are 0 in tables that "
-		    "were built without --columns\n"
-		    "gnu: as addr2line -a -f -i\n"
-		    "json: one object per address, with where each function starts"),
+		    "llvm: print as llvm-symbolizer --inlines does (default); columns are 0 if the "
+		    "table was built without --columns\n"
+		    "gnu: print as addr2line -a -f -i does\n"
+		    "json: print one object per address, with the start of each function"),
 	OPTION_FLAG(0, "file-offset", struct options, file_off,
 		    "addresses are offsets in the executable's file, as samplers send them"),
 	OPTION_TEXT(0, "section", "NAME", struct options, section,
 		    "addresses are offsets in this section of an object file or kernel module"),
 	OPTION_FLAG(0, "verbose", struct options, verbose,
-		    "as llvm-symbolizer --verbose: also where each function starts; that of a cold "
-		    "part is its function's"),
+		    "print as llvm-symbolizer --verbose does, with the start of each function; a "
+		    "cold part has the start of its function"),
 	OPTION_FLAG(0, "aliases", struct options, aliases,
-		    "also the other names of the function, and functions with the same code that "
-		    "the linker folded into it"),
+		    "also print the other names of the function, and of functions with the same "
+		    "code that the linker folded into it"),
 	OPTION_SET('C', "demangle", struct options, names, NAMES_DEMANGLED,
-		   "readable names (default but for gnu), of as many as 5 s of CPU time are "
-		   "enough for"),
-	OPTION_SET(0, "no-demangle", struct options, names, NAMES_MANGLED, "linkage names"),
+		   "print demangled names (default, except for gnu); after 5 s of CPU time the "
+		   "other names are printed as linkage names"),
+	OPTION_SET(0, "no-demangle", struct options, names, NAMES_MANGLED, "print linkage names"),
 	OPTION_END,
 };
 
 static const struct option_usage usage = {
 	.name = "rawstack-gsym-build lookup",
 	.synopsis = "[OPTION]... TABLE [ADDRESS]...",
-	.about = "Prints the functions at link-time addresses (hexadecimal, 0x or not), the "
-		 "innermost inlined call first. Without addresses reads them from standard input, "
-		 "one a line.",
+	.about = "Prints the functions at link-time addresses, the innermost inlined call first. "
+		 "Addresses are hexadecimal, with or without 0x. If none is given, they are read "
+		 "from standard input, one per line.",
 	.rows = rows,
 	.operands_min = 1,
 	.operands_max = OPERANDS_ANY,
@@ -274,6 +274,6 @@ static int run_lookup(int argc, char **argv, struct err *err)
 
 const struct command gsym_command_lookup = {
 	.usage = &usage,
-	.summary = "function, file and line of addresses",
+	.summary = "print the functions, files and lines of addresses",
 	.run = run_lookup,
 };

@@ -18,7 +18,7 @@ static const struct command *const commands[] = {
 static const struct command_table table = {
 	.name = "rawstack-gsym-build",
 	.version = RAWSTACK_VERSION,
-	.about = "Turns a binary with debug information into a lookup table, and reads tables.",
+	.about = "Makes a lookup table of a binary with debug information, and reads such tables.",
 	.commands = commands,
 };
 

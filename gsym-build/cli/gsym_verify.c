@@ -101,8 +101,8 @@ static int verify_file(const struct options *o, struct err *err)
 	       (unsigned long long)report.units_skipped, (double)report.cpu_ns / 1e9,
 	       (double)report.peak_memory / 1048576);
 	if (report.lines_refused)
-		log_warn("%s: libdwarf does not read %llu of its line tables: no second opinion "
-			 "about their lines",
+		log_warn("%s: libdwarf cannot read %llu of its line tables, so their lines are not "
+			 "verified independently",
 			 file, (unsigned long long)report.lines_refused);
 	if (report.difference_count)
 		return err_set(err, ERR_MISMATCH, "%s does not say what %s says", table, file);
@@ -111,7 +111,7 @@ static int verify_file(const struct options *o, struct err *err)
 
 static const struct option_row rows[] = {
 	OPTION_TEXT(0, "stripped", "FILE", struct options, executable,
-		    "the executable that FILE is the debug file of, as in build"),
+		    "the executable, if FILE is its separate debug file, as in build"),
 	OPTION_ROWS(struct options, companions, companion_option_rows),
 	OPTION_END,
 };
@@ -120,10 +120,10 @@ static const struct option_usage usage = {
 	.name = "rawstack-gsym-build verify",
 	.synopsis = "[OPTION]... TABLE FILE",
 	.about =
-		"Reads the debug information of FILE a second time, in another and plain way "
-		"(libdwarf, in rawstack-table-verifier), and compares every range and alias of "
-		"TABLE with it; columns, discriminators and types too, when TABLE has them. Prints "
-		"how many were compared and the first 100 differences. Exits 1 when there is any.",
+		"Reads the debug information of FILE again by libdwarf, independently of the "
+		"builder (in rawstack-table-verifier), and compares every range and alias of TABLE "
+		"with it, and columns, discriminators and types if TABLE has them. Prints how many "
+		"were compared, and the first 100 differences. Exits with 1 if there are any.",
 	.rows = rows,
 	.operands_min = 2,
 	.operands_max = 2,
@@ -143,6 +143,6 @@ static int run_verify_command(int argc, char **argv, struct err *err)
 
 const struct command gsym_command_verify = {
 	.usage = &usage,
-	.summary = "compares a table with the file it was built from",
+	.summary = "compare a table with the file that it was built from",
 	.run = run_verify_command,
 };

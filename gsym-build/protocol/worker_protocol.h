@@ -18,8 +18,8 @@ enum worker_fd {
 	WORKER_FD_REPLY = 4,
 	WORKER_FD_INPUT = 5,
 	WORKER_FD_OUTPUT = 6,
-	WORKER_FD_STRIPPED = 7, /* closed when there is none */
-	WORKER_FD_TABLE = 8,    /* to be verified; closed when there is none */
+	WORKER_FD_EXECUTABLE = 7, /* closed when there is none */
+	WORKER_FD_TABLE = 8,      /* to be verified; closed when there is none */
 	WORKER_FD_MISSING =
 		9, /* receives the missing references of the input; closed when not wanted */
 	WORKER_FD_PROGRESS = 10, /* a struct table_progress; closed when nobody looks */
@@ -34,11 +34,11 @@ enum worker_fd {
 		    sizeof(struct worker_reply)))
 
 enum worker_task {
-	WORKER_BUILD = 0,   /* a table of the input, to the output */
-	WORKER_VERIFY = 1,  /* of the verifier: WORKER_FD_TABLE with the input; differences to
-			     * the output */
-	WORKER_INSPECT = 2, /* a summary of the input, which is ELF; no output */
-	WORKER_CHECK = 3,   /* the input is a table: is it a good one? No output */
+	WORKER_BUILD = 0,   /* makes a table of the input and writes it to the output */
+	WORKER_VERIFY = 1,  /* compares WORKER_FD_TABLE with the input and writes differences to
+			     * the output; only the verifier does it */
+	WORKER_INSPECT = 2, /* summarises the input, an ELF file; there is no output */
+	WORKER_CHECK = 3,   /* validates the input, a table; there is no output */
 };
 
 struct worker_request {
@@ -50,7 +50,7 @@ struct worker_request {
 	bool has_executable;
 	bool wants_missing, wants_progress, columns, types, shown;
 	uint32_t class; /* enum worker_class */
-	bool in_two;    /* threads */
+	bool in_two;    /* build with two threads */
 	uint32_t companion_count;
 	uint8_t companion_kinds[LIMIT_COMPANIONS]; /* enum table_companion_kind */
 	uint32_t wanted_count;

@@ -59,7 +59,7 @@ int sandbox_job_map(struct sandbox_job *job, struct err *err)
 
 	TRY(sandbox_job_map_file(WORKER_FD_INPUT, &s->p, &s->len, err));
 	if (job->req->has_executable)
-		TRY(sandbox_job_map_file(WORKER_FD_STRIPPED, &s->executable, &s->executable_len,
+		TRY(sandbox_job_map_file(WORKER_FD_EXECUTABLE, &s->executable, &s->executable_len,
 					 err));
 	s->mapped = true;
 	s->missing = job->req->wants_missing ? &job->missing : NULL;

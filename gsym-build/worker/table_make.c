@@ -259,7 +259,7 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 	TRY(image_open(&im, source->p, source->len, err));
 	if (source->executable &&
 	    image_open(&executable, source->executable, source->executable_len, err))
-		return err_prefix(err, "stripped partner");
+		return err_prefix(err, "executable");
 	if (source->mapped)
 		image_set_mapped(im);
 	bu->bias = image_bias(im);

@@ -53,12 +53,13 @@ static int check_executable(const struct worker_request *req, struct err *err)
 
 	if (!req->has_executable || req->id.kind != BUILD_ID_GNU)
 		return 0;
-	rc = image_notes_id(WORKER_FD_STRIPPED, &executable, err);
+	rc = image_notes_id(WORKER_FD_EXECUTABLE, &executable, err);
 	if (rc < 0)
-		return err_prefix(err, "stripped partner");
+		return err_prefix(err, "executable");
 	return build_id_equal(&executable.id, &req->id)
 		       ? 0
-		       : err_set(err, ERR_MISMATCH, "the stripped partner has another build id");
+		       : err_set(err, ERR_MISMATCH,
+				 "the executable has another build id than its debug file");
 }
 
 static int build_in_sandbox(struct sandbox_job *job, struct build_report *report, struct err *err)
