@@ -42,8 +42,7 @@ static void split_identity_words(char *text, struct identity_line *ret)
 	}
 }
 
-int identity_lines_next(struct identity_lines *l, struct identity_line *ret,
-			struct err *err _unused_)
+bool identity_lines_next(struct identity_lines *l, struct identity_line *ret)
 {
 	char *text;
 
@@ -52,7 +51,7 @@ int identity_lines_next(struct identity_lines *l, struct identity_line *ret,
 		*ret = (struct identity_line){.path = l->path, .number = l->number};
 		split_identity_words(text, ret);
 		if (ret->count)
-			return 1;
+			return true;
 	}
-	return 0;
+	return false;
 }

@@ -28,8 +28,8 @@ struct identity_line {
 int identity_lines_open(struct identity_lines *l, const char *path, size_t max,
 			struct err *err) _must_check_;
 
-/* The next line with a word: 1, 0 behind the last. */
-int identity_lines_next(struct identity_lines *l, struct identity_line *ret, struct err *err);
+/* Fills *ret with the next line that has a word. Returns false behind the last. */
+bool identity_lines_next(struct identity_lines *l, struct identity_line *ret);
 
 /* Overwrites the text. */
 void identity_lines_done(struct identity_lines *l);

@@ -89,19 +89,14 @@ int roles_read(struct roles **ret, const char *path, struct err *err)
 {
 	_cleanup_(roles_freep) struct roles *r = calloc(1, sizeof(*r));
 	struct identity_line line;
-	int rc;
 
 	if (!r)
 		return err_no_memory(err);
-	rc = identity_lines_open(&r->lines, path, LIMIT_ROLES_LEN, err);
-	if (rc)
-		return rc;
-	while ((rc = identity_lines_next(&r->lines, &line, err)) > 0)
-		if (add_role_line(r, &line, err))
-			return err ? err->code : ERR_DATA;
-	if (!rc)
-		*ret = TAKE_PTR(r);
-	return rc;
+	TRY(identity_lines_open(&r->lines, path, LIMIT_ROLES_LEN, err));
+	while (identity_lines_next(&r->lines, &line))
+		TRY(add_role_line(r, &line, err));
+	*ret = TAKE_PTR(r);
+	return 0;
 }
 
 void roles_free(struct roles *r)

@@ -4,6 +4,7 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,10 @@
 static const uint64_t LOOK_NS = UINT64_C(1000000000); /* pause between two checks */
 
 enum {
-	FILES = 3
+	FILES = 3,
+	/* Certificates behind one's own: each is sent in every handshake, and a CA has one or two
+	 * below it. */
+	CHAIN_MAX = 10,
 };
 
 struct tls_watch {
@@ -76,26 +80,59 @@ static int read_key(const char *pem, const char *path, EVP_PKEY **ret, struct er
 		    : err_set(err, ERR_DATA, "%s: no private key in it (PEM), or it is cut", path);
 }
 
+/*
+ * Offers the pair to an SSL_CTX as gRPC makes one, with the system's security level: a certificate
+ * or a key that is too weak for it would be read here, and fail in every handshake.
+ */
+static int check_level(STACK_OF(X509) * chain, EVP_PKEY *key, const struct tls_files *files,
+		       struct err *err)
+{
+	SSL_CTX *ctx = SSL_CTX_new(TLS_method());
+	int at = 0, rc = 0;
+	bool taken;
+
+	if (!ctx)
+		return err_no_memory(err);
+	ERR_clear_error();
+	taken = SSL_CTX_use_certificate(ctx, sk_X509_value(chain, 0)) == 1;
+	while (taken && ++at < sk_X509_num(chain))
+		taken = SSL_CTX_add1_chain_cert(ctx, sk_X509_value(chain, at)) == 1;
+	if (!taken) {
+		const char *why = ERR_reason_error_string(ERR_peek_error());
+
+		rc = err_set(err, ERR_UNSUPPORTED,
+			     "%s: certificate %d in it is refused by OpenSSL (security level %d): "
+			     "%s",
+			     files->cert, at + 1, SSL_CTX_get_security_level(ctx),
+			     why ? why : "no reason given");
+	} else if (SSL_CTX_use_PrivateKey(ctx, key) != 1) {
+		rc = err_set(err, ERR_MISMATCH, "%s is not the key of the certificate in %s",
+			     files->key, files->cert);
+	}
+	ERR_clear_error();
+	SSL_CTX_free(ctx);
+	return rc;
+}
+
 static int check_pair(const struct tls_texts *texts, const struct tls_files *files, struct err *err)
 {
 	_cleanup_(certificate_list_free) STACK_OF(X509) *chain = NULL;
 	EVP_PKEY *key = NULL;
 	int rc = certificate_list_parse(&chain, texts->cert, err);
-	bool fits;
 
 	if (!rc)
 		rc = certificate_check_dates(sk_X509_value(chain, 0), err);
 	if (rc)
 		return err_prefix(err, "%s", files->cert);
-	rc = read_key(texts->key, files->key, &key, err);
-	if (rc)
-		return rc;
-	fits = X509_check_private_key(sk_X509_value(chain, 0), key) == 1;
-	ERR_clear_error();
+	if (sk_X509_num(chain) > CHAIN_MAX + 1)
+		return err_set(err, ERR_LIMIT,
+			       "%s: %d certificates: at most %d may follow the first (is it a list "
+			       "of CAs?)",
+			       files->cert, sk_X509_num(chain), CHAIN_MAX);
+	TRY(read_key(texts->key, files->key, &key, err));
+	rc = check_level(chain, key, files, err);
 	EVP_PKEY_free(key);
-	return fits ? 0
-		    : err_set(err, ERR_MISMATCH, "%s is not the key of the certificate in %s",
-			      files->key, files->cert);
+	return rc;
 }
 
 static int check_authorities(const struct tls_texts *texts, const struct tls_files *files,

@@ -33,8 +33,9 @@ struct tls_texts {
 /*
  * Reads and checks the files. The message names the file. Returns an error of io_read_file(), or:
  *
- *	ERR_LIMIT     longer than LIMIT_PEM_LEN
+ *	ERR_LIMIT     longer than LIMIT_PEM_LEN, or more than ten certificates behind the first
  *	ERR_DATA      not PEM, truncated, or a key with a passphrase
+ *	ERR_UNSUPPORTED  too weak for the security level of the system's OpenSSL
  *	ERR_MISMATCH  the key belongs to another certificate
  *	ERR_DENIED    the certificate expired, or is not yet valid
  *	ERR_USAGE     one of cert and key without the other

@@ -90,16 +90,12 @@ int tokens_read(struct tokens **ret, const char *path, struct err *err)
 	_cleanup_(tokens_freep) struct tokens *t = calloc(1, sizeof(*t));
 	_cleanup_(identity_lines_done) struct identity_lines lines = {0};
 	struct identity_line line;
-	int rc;
 
 	if (!t)
 		return err_no_memory(err);
-	rc = identity_lines_open(&lines, path, LIMIT_TOKENS_LEN, err);
-	if (rc)
-		return rc;
-	while ((rc = identity_lines_next(&lines, &line, err)) > 0)
-		if ((rc = add_token(t, &line, err)))
-			return rc;
+	TRY(identity_lines_open(&lines, path, LIMIT_TOKENS_LEN, err));
+	while (identity_lines_next(&lines, &line))
+		TRY(add_token(t, &line, err));
 	*ret = TAKE_PTR(t);
 	return 0;
 }

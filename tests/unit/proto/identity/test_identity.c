@@ -41,11 +41,11 @@ static void add_extension(X509 *x, int nid, const char *value)
 	X509_EXTENSION_free(e);
 }
 
-/* ca NULL: it signs itself. Valid from `begin` to `end`, in seconds from now. */
-static struct made make_certificate(const char *name, const struct made *ca, long begin, long end,
-				    const char *names)
+/* ca NULL: it signs itself. Valid from `begin` to `end`, in seconds from now. Takes the key. */
+static struct made make_signed(const char *name, const struct made *ca, long begin, long end,
+			       const char *names, EVP_PKEY *own_key, const EVP_MD *digest)
 {
-	struct made m = {X509_new(), EVP_EC_gen("P-256"), NULL, NULL};
+	struct made m = {X509_new(), own_key, NULL, NULL};
 	BIO *cert = BIO_new(BIO_s_mem()), *key = BIO_new(BIO_s_mem());
 	X509_NAME *subject = X509_get_subject_name(m.x);
 
@@ -60,12 +60,18 @@ static struct made make_certificate(const char *name, const struct made *ca, lon
 		add_extension(m.x, NID_basic_constraints, "critical,CA:TRUE");
 	if (names)
 		add_extension(m.x, NID_subject_alt_name, names);
-	assert_true(X509_sign(m.x, ca ? ca->key : m.key, EVP_sha256()) > 0);
+	assert_true(X509_sign(m.x, ca ? ca->key : m.key, digest) > 0);
 	PEM_write_bio_X509(cert, m.x);
 	PEM_write_bio_PKCS8PrivateKey(key, m.key, NULL, NULL, 0, NULL, NULL);
 	m.cert_text = take_bio_text(cert);
 	m.key_text = take_bio_text(key);
 	return m;
+}
+
+static struct made make_certificate(const char *name, const struct made *ca, long begin, long end,
+				    const char *names)
+{
+	return make_signed(name, ca, begin, end, names, EVP_EC_gen("P-256"), EVP_sha256());
 }
 
 static void free_made(struct made *m)
@@ -177,6 +183,56 @@ static void test_refused(void **state _unused_)
 	free_made(&early);
 }
 
+/* What OpenSSL would refuse in each handshake is refused when the files are read. */
+static void test_weak(void **state _unused_)
+{
+	struct made ca = make_certificate("ca", NULL, -60, 3600, NULL);
+	struct made leaf = make_certificate("leaf", &ca, -60, 3600, NULL);
+	struct made strong =
+		make_signed("strong", &ca, -60, 3600, NULL, EVP_RSA_gen(2048), EVP_sha256());
+	struct made weak =
+		make_signed("weak", &ca, -60, 3600, NULL, EVP_RSA_gen(1024), EVP_sha256());
+	struct made sha1 =
+		make_signed("sha1", &ca, -60, 3600, NULL, EVP_EC_gen("P-256"), EVP_sha1());
+	char longest[12 * 2048] = "", chain[4096];
+	const struct {
+		const char *cert, *key;
+		int code;
+		const char *text;
+	} rows[] = {
+		{leaf.cert_text, leaf.key_text, 0, ""},
+		{strong.cert_text, strong.key_text, 0, ""},
+		{weak.cert_text, weak.key_text, ERR_UNSUPPORTED,
+		 "cert: certificate 1 in it is refused by OpenSSL (security level 2): ee key too "
+		 "small"},
+		{sha1.cert_text, sha1.key_text, ERR_UNSUPPORTED, "ca md too weak"},
+		{chain, leaf.key_text, ERR_UNSUPPORTED, "cert: certificate 2 in it is refused"},
+		{longest, leaf.key_text, 0, ""},
+	};
+	struct err err;
+
+	snprintf(chain, sizeof(chain), "%s%s", leaf.cert_text, weak.cert_text);
+	for (int i = 0; i < 11; i++)
+		strcat(longest, i ? ca.cert_text : leaf.cert_text);
+	write_text("ca", ca.cert_text, strlen(ca.cert_text));
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		err.message[0] = 0;
+		write_text("cert", rows[i].cert, strlen(rows[i].cert));
+		write_text("key", rows[i].key, strlen(rows[i].key));
+		if (read_all(&err) != rows[i].code || !strstr(err.message, rows[i].text))
+			fail_msg("row %zu: %s", i, err.message);
+	}
+	strcat(longest, ca.cert_text);
+	write_text("cert", longest, strlen(longest));
+	assert_int_equal(read_all(&err), ERR_LIMIT);
+	assert_non_null(strstr(err.message, "cert: 12 certificates: at most 10 may follow"));
+	free_made(&ca);
+	free_made(&leaf);
+	free_made(&strong);
+	free_made(&weak);
+	free_made(&sha1);
+}
+
 /* A watch keeps what it has until something better comes, and tells each change once. */
 static void test_watch(void **state _unused_)
 {
@@ -286,7 +342,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cut),   cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_watch), cmocka_unit_test(test_trust),
-		cmocka_unit_test(test_token),
+		cmocka_unit_test(test_token), cmocka_unit_test(test_weak),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
