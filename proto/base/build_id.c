@@ -55,6 +55,16 @@ int build_id_parse(struct build_id *id, const char *hex, struct err *err)
 	return build_id_set(id, BUILD_ID_GNU, bytes, len / 2, err);
 }
 
+bool build_id_is_text(const struct build_id *id)
+{
+	if (id->len < 2 * HTLHASH_LEN)
+		return false;
+	for (size_t i = 0; i < id->len; i++)
+		if (hex_digit_of((char)id->bytes[i]) < 0)
+			return false;
+	return true;
+}
+
 bool build_id_equal(const struct build_id *a, const struct build_id *b)
 {
 	return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;

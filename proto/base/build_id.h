@@ -40,6 +40,13 @@ const char *build_id_hex(const struct build_id *id, char hex[static BUILD_ID_HEX
 /* Parses hex of either case as an id of the kind GNU. Returns ERR_USAGE if it is not an id. */
 int build_id_parse(struct build_id *id, const char *hex, struct err *err);
 
+/* Returns whether the bytes of an id are hex digits, 32 or more: then it is, but for one case in
+ * 10^17, the text of an id that a client did not convert. */
+bool build_id_is_text(const struct build_id *id);
+
+/* What to tell such a client; takes id->len and id->len / 2. */
+#define BUILD_ID_TEXT_HINT "the build id is %d hex digits as text: send its %d bytes"
+
 /* Compares the bytes, not the kind, because an id is looked up by its bytes alone. */
 bool build_id_equal(const struct build_id *a, const struct build_id *b);
 

@@ -75,8 +75,12 @@ int upload_check_id(const struct upload *up, const char *worker_path, struct ima
 		rc = err->code = ERR_DATA;
 	if (rc)
 		return rc;
-	if (!build_id_equal(&id, &up->id))
-		return err_set(err, ERR_DATA, "the file has build id %s, declared was %s",
-			       build_id_hex(&id, found), build_id_hex(&up->id, declared));
-	return 0;
+	if (build_id_equal(&id, &up->id))
+		return 0;
+	build_id_hex(&id, found);
+	build_id_hex(&up->id, declared);
+	if (build_id_is_text(&up->id))
+		return err_set(err, ERR_DATA, "the file has build id %s: " BUILD_ID_TEXT_HINT,
+			       found, up->id.len, up->id.len / 2);
+	return err_set(err, ERR_DATA, "the file has build id %s, declared was %s", found, declared);
 }

@@ -42,9 +42,14 @@ int service_id(struct build_id *id, const ProtobufCBinaryData *field, struct err
 int service_find_id(struct service *s, struct build_id *id, const ProtobufCBinaryData *field,
 		    struct err *err)
 {
+	TRY(service_id(id, field, err));
+	return service_find_alias(s, id, err);
+}
+
+int service_find_alias(struct service *s, struct build_id *id, struct err *err)
+{
 	struct store_read *r;
 
-	TRY(service_id(id, field, err));
 	TRY(service_store_error(store_read_begin(s->store, &r, err), err));
 	*id = store_resolve_alias(r, id);
 	store_read_end(r);

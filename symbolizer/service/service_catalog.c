@@ -18,6 +18,17 @@ static size_t page_size(uint32_t asked)
 	return asked == 0 ? PAGE_DEFAULT : asked < LIMIT_PAGE ? asked : LIMIT_PAGE;
 }
 
+static int no_such_binary(const struct build_id *id, struct err *err)
+{
+	char hex[BUILD_ID_HEX_MAX];
+
+	build_id_hex(id, hex);
+	if (build_id_is_text(id))
+		return err_set(err, ERR_NOT_FOUND, "no binary %s: " BUILD_ID_TEXT_HINT, hex,
+			       id->len, id->len / 2);
+	return err_set(err, ERR_NOT_FOUND, "no binary %s", hex);
+}
+
 int service_get(struct service *s, const Rawstack__V1__GetRequest *request, struct arena *arena,
 		Rawstack__V1__Binary **ret, struct err *err)
 {
@@ -41,7 +52,7 @@ int service_get(struct service *s, const Rawstack__V1__GetRequest *request, stru
 			       "its operator has to act",
 			       build_id_hex(&id, hex));
 	if (rc == 0 && !building)
-		return err_set(err, ERR_NOT_FOUND, "no binary %s", build_id_hex(&id, hex));
+		return no_such_binary(&id, err);
 	b.id = id;
 	*ret = binary_meta_message(&b, arena);
 	if (!*ret)
@@ -203,15 +214,12 @@ int service_delete(struct service *s, const Rawstack__V1__DeleteRequest *request
 
 int service_pin(struct service *s, const Rawstack__V1__PinRequest *request, struct err *err)
 {
-	char hex[BUILD_ID_HEX_MAX];
 	struct build_id id;
 	int rc;
 
 	TRY(service_find_id(s, &id, &request->build_id, err));
 	rc = service_store_error(store_pin(s->store, &id, request->pinned, err), err);
-	if (rc == 0)
-		return err_set(err, ERR_NOT_FOUND, "no binary %s", build_id_hex(&id, hex));
-	return rc < 0 ? rc : 0;
+	return rc == 0 ? no_such_binary(&id, err) : rc < 0 ? rc : 0;
 }
 
 /* --- Missing --------------------------------------------------------------------------------- */

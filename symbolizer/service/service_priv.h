@@ -65,6 +65,9 @@ int service_find_id(struct service *s, struct build_id *id, const ProtobufCBinar
 int service_look_up(struct service *s, struct symbolize *work, const struct symbolize_env *env,
 		    const Rawstack__V1__StackBatch *batch, struct err *err);
 
+/* Replaces an alias by the id of its binary; any other id stays. */
+int service_find_alias(struct service *s, struct build_id *id, struct err *err);
+
 /* Counts a reply to a batch. */
 void service_count_reply(struct service *s, const Rawstack__V1__SymbolizedBatch *reply);
 

@@ -5,6 +5,7 @@
 #include "binary_meta.h"
 #include "limits.h"
 #include "service_priv.h"
+#include "utf8.h"
 
 enum {
 	CANDIDATES_MAX = 100,
@@ -44,7 +45,7 @@ static int find_candidates(struct service *s, const Rawstack__V1__ResolveRequest
 	Rawstack__V1__ListRequest list = RAWSTACK__V1__LIST_REQUEST__INIT;
 	uint8_t token[BUILD_ID_MAX];
 
-	list.name = request->name;
+	list.name = request->name_text[0] ? binary_meta_text(request->name_text) : request->name;
 	list.labels = request->labels;
 	list.n_labels = request->n_labels;
 	list.page_size = LIMIT_PAGE;
@@ -65,56 +66,69 @@ static int find_candidates(struct service *s, const Rawstack__V1__ResolveRequest
 	return 0;
 }
 
+/* Returns the id as bytes, or, for those who want text, as hex. */
+static bool tell_id(const struct build_id *id, bool as_text, struct arena *arena,
+		    ProtobufCBinaryData *bytes, char **text)
+{
+	char hex[BUILD_ID_HEX_MAX];
+
+	if (as_text) {
+		*text = arena_copy(arena, build_id_hex(id, hex), 2 * (size_t)id->len);
+		return *text;
+	}
+	bytes->data = (uint8_t *)arena_copy(arena, id->bytes, id->len);
+	bytes->len = id->len;
+	return bytes->data;
+}
+
 /*
  * Finds the binaries that match name and labels, for a request without an id. If there is one, it
  * is answered; if there are several, they are the candidates, newest first.
  */
 static int resolve_by_name(struct service *s, const Rawstack__V1__ResolveRequest *request,
 			   const struct service_caller *caller, struct arena *arena,
-			   Rawstack__V1__ResolveReply *reply, struct err *err)
+			   struct build_id *ret, Rawstack__V1__ResolveReply *reply, struct err *err)
 {
 	_cleanup_(freep) struct candidates *c = calloc(1, sizeof(*c));
-	ProtobufCBinaryData *ids;
 
 	if (!c)
 		return err_no_memory(err);
 	TRY(find_candidates(s, request, caller, c, err));
 	if (!c->count)
 		return err_set(err, ERR_NOT_FOUND, "no binary of that name and these labels");
-	ids = arena_array(arena, c->count, sizeof(ids[0]));
-	if (!ids)
+	*ret = c->ids[0];
+	if (c->count == 1)
+		return 0;
+	reply->candidates = arena_array(arena, c->count, sizeof(reply->candidates[0]));
+	reply->candidates_text = arena_array(arena, c->count, sizeof(reply->candidates_text[0]));
+	if (!reply->candidates || !reply->candidates_text)
 		return err_no_memory(err);
-	for (size_t i = 0; i < c->count; i++) {
-		ids[i].data = (uint8_t *)arena_copy(arena, c->ids[i].bytes, c->ids[i].len);
-		ids[i].len = c->ids[i].len;
-		if (!ids[i].data)
+	for (size_t i = 0; i < c->count; i++)
+		if (!tell_id(&c->ids[i], request->want_text, arena, &reply->candidates[i],
+			     &reply->candidates_text[i]))
 			return err_no_memory(err);
-	}
-	if (c->count == 1) {
-		reply->build_id = ids[0];
-	} else {
-		reply->candidates = ids;
-		reply->n_candidates = c->count;
-	}
+	reply->n_candidates = request->want_text ? 0 : c->count;
+	reply->n_candidates_text = request->want_text ? c->count : 0;
 	return 0;
 }
 
-/* Replaces an alias by the id of its binary, which the reply tells. */
-static int resolve_by_id(struct service *s, const Rawstack__V1__ResolveRequest *request,
-			 struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err)
+/* Reads the id of the request, and returns 1; or 0 if it has none. */
+static int read_resolve_id(const Rawstack__V1__ResolveRequest *request, struct build_id *ret,
+			   struct err *err)
 {
-	struct build_id id;
+	struct err why;
 
-	TRY(service_find_id(s, &id, &request->build_id, err));
-	reply->build_id.data = (uint8_t *)arena_copy(arena, id.bytes, id.len);
-	reply->build_id.len = id.len;
-	return reply->build_id.data ? 0 : err_no_memory(err);
+	if (request->build_id.len && request->build_id_text[0])
+		return err_set(err, ERR_DATA, "build_id, build_id_text: both are there");
+	if (request->build_id_text[0] && build_id_parse(ret, request->build_id_text, &why))
+		return err_set(err, ERR_DATA, "build_id_text: %s", why.message);
+	if (request->build_id.len)
+		TRY(service_id(ret, &request->build_id, err));
+	return request->build_id.len || request->build_id_text[0];
 }
 
 static int check_resolve_request(const Rawstack__V1__ResolveRequest *request, struct err *err)
 {
-	struct build_id id;
-
 	if (request->n_addresses > LIMIT_RESOLVE_ADDRESSES)
 		return err_set(err, ERR_DATA, "addresses: %zu, at most %llu", request->n_addresses,
 			       (unsigned long long)LIMIT_RESOLVE_ADDRESSES);
@@ -127,17 +141,31 @@ static int check_resolve_request(const Rawstack__V1__ResolveRequest *request, st
 	default:
 		return err_set(err, ERR_DATA, "kind: must be FILE_OFF, KERNEL_TEXT or VADDR");
 	}
-	if (!request->build_id.len && !request->name.len)
+	if (request->name.len && request->name_text[0])
+		return err_set(err, ERR_DATA, "name, name_text: both are there");
+	if (!request->build_id.len && !request->build_id_text[0] && !request->name.len &&
+	    !request->name_text[0])
 		return err_set(err, ERR_DATA, "build_id, name: both are empty");
-	return request->build_id.len ? service_id(&id, &request->build_id, err) : 0;
+	return 0;
 }
 
-/* Fills the columns of the batch, with the same kind and mode throughout. */
-static int fill_batch(const Rawstack__V1__ResolveRequest *request, struct arena *arena,
-		      Rawstack__V1__Locations *l, struct err *err)
+/* The batch that asks for the addresses of a request, and what it points to. */
+struct asked {
+	Rawstack__V1__StackBatch batch;
+	Rawstack__V1__Locations locations;
+	Rawstack__V1__Module module, *modules;
+};
+
+/* Fills the batch, with the same kind and mode throughout. It borrows from request and id. */
+static int fill_batch(const Rawstack__V1__ResolveRequest *request, struct build_id *id,
+		      struct arena *arena, struct asked *a, struct err *err)
 {
+	Rawstack__V1__Locations *l = &a->locations;
 	size_t count = request->n_addresses;
 
+	rawstack__v1__stack_batch__init(&a->batch);
+	rawstack__v1__locations__init(l);
+	rawstack__v1__module__init(&a->module);
 	l->kind = arena_array(arena, count, sizeof(l->kind[0]));
 	l->module = arena_array(arena, count, sizeof(l->module[0]));
 	l->mode = arena_array(arena, count, sizeof(l->mode[0]));
@@ -150,74 +178,100 @@ static int fill_batch(const Rawstack__V1__ResolveRequest *request, struct arena 
 	}
 	l->address = request->addresses;
 	l->n_kind = l->n_module = l->n_mode = l->n_address = count;
+	a->module.build_id = (ProtobufCBinaryData){id->len, id->bytes};
+	a->modules = &a->module;
+	a->batch.modules = &a->modules;
+	a->batch.n_modules = 1;
+	a->batch.locations = l;
+	a->batch.detail = request->detail;
+	a->batch.demangle = request->demangle;
+	a->batch.want_columns = true;
+	a->batch.want_function_details = true;
 	return 0;
 }
 
-static ProtobufCBinaryData copy_text(struct arena *arena, ProtobufCBinaryData from, bool *failed)
-{
-	ProtobufCBinaryData to = {from.len, (uint8_t *)arena_copy(arena, from.data, from.len)};
+/* The columns of an answer, and its texts as the nested reply has them: each is copied once,
+ * because the columns belong to the next request by the time when the reply is sent. */
+struct nest {
+	const Rawstack__V1__SymbolizedBatch *columns;
+	ProtobufCBinaryData *texts; /* with a NUL behind each */
+	Rawstack__V1__Frame none;
+	bool as_text;
+};
 
-	*failed = *failed || !to.data;
-	return to;
+static int copy_texts(struct nest *n, struct arena *arena, struct err *err)
+{
+	const Rawstack__V1__SymbolizedBatch *b = n->columns;
+
+	n->texts = arena_array(arena, b->n_strings, sizeof(n->texts[0]));
+	if (!n->texts)
+		return err_no_memory(err);
+	for (size_t i = 0; i < b->n_strings; i++) {
+		char *text = arena_copy(arena, b->strings[i].data, b->strings[i].len);
+
+		if (!text)
+			return err_no_memory(err);
+		if (n->as_text)
+			utf8_mask(text, b->strings[i].len);
+		n->texts[i] = (ProtobufCBinaryData){b->strings[i].len, (uint8_t *)text};
+	}
+	return 0;
 }
 
-/* Returns the frame at row `at` of the columns. Copies its texts, because the columns are freed
- * before the reply is sent. */
-static Rawstack__V1__Frame *nest_frame(const Rawstack__V1__SymbolizedBatch *b, size_t at,
-				       struct arena *arena)
+/* Fills a frame with row `at` of the columns, and returns the bytes of its texts. */
+static size_t fill_frame(const struct nest *n, size_t at, Rawstack__V1__Frame *frame)
 {
-	const Rawstack__V1__Functions *f = b->functions;
-	Rawstack__V1__Frame *frame = arena_alloc(arena, sizeof(*frame));
-	uint32_t row = b->frame_function[at];
-	bool failed = false;
+	const Rawstack__V1__Functions *f = n->columns->functions;
+	uint32_t row = n->columns->frame_function[at];
+	const ProtobufCBinaryData *function = &n->texts[f->name[row]];
+	const ProtobufCBinaryData *linkage_name = &n->texts[f->linkage_name[row]];
+	const ProtobufCBinaryData *file = &n->texts[f->file[row]];
 
-	if (!frame)
-		return NULL;
-	rawstack__v1__frame__init(frame);
-	frame->function = copy_text(arena, b->strings[f->name[row]], &failed);
-	frame->linkage_name = copy_text(arena, b->strings[f->linkage_name[row]], &failed);
-	frame->file = copy_text(arena, b->strings[f->file[row]], &failed);
-	frame->line = b->frame_line[at];
-	frame->column = b->frame_column[at];
+	*frame = n->none;
+	if (n->as_text) {
+		frame->function_text = (char *)function->data;
+		frame->linkage_name_text = (char *)linkage_name->data;
+		frame->file_text = (char *)file->data;
+	} else {
+		frame->function = *function;
+		frame->linkage_name = *linkage_name;
+		frame->file = *file;
+	}
+	frame->line = n->columns->frame_line[at];
+	frame->column = n->columns->frame_column[at];
 	frame->start_line = f->start_line[row];
 	frame->start_address = f->start_address[row];
-	return failed ? NULL : frame;
+	return function->len + linkage_name->len + file->len;
 }
 
-static int nest_frames(const Rawstack__V1__SymbolizedBatch *b,
-		       const Rawstack__V1__ResolveRequest *request, struct arena *arena,
-		       Rawstack__V1__ResolveReply *reply, struct err *err)
+static int nest_frames(const struct nest *n, const Rawstack__V1__ResolveRequest *request,
+		       struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err)
 {
+	const Rawstack__V1__SymbolizedBatch *b = n->columns;
 	size_t count = request->n_addresses, at = 0, size = 0;
+	Rawstack__V1__ResolvedAddress *addresses = arena_array(arena, count, sizeof(*addresses));
+	Rawstack__V1__Frame *frames = arena_array(arena, b->n_frame_function, sizeof(*frames));
+	Rawstack__V1__Frame **list = arena_array(arena, b->n_frame_function, sizeof(*list));
 
 	reply->addresses = arena_array(arena, count, sizeof(reply->addresses[0]));
-	if (!reply->addresses)
+	if (!reply->addresses || !addresses || !frames || !list)
 		return err_no_memory(err);
 	for (size_t i = 0; i < count; i++) {
-		Rawstack__V1__ResolvedAddress *a = arena_alloc(arena, sizeof(*a));
-		size_t frames = b->frame_count[i];
+		Rawstack__V1__ResolvedAddress *a = &addresses[i];
+		size_t end = at + b->frame_count[i];
 
-		if (!a)
-			return err_no_memory(err);
 		rawstack__v1__resolved_address__init(a);
 		a->address = request->addresses[i];
 		a->status = b->status[i];
-		a->frames = arena_array(arena, frames, sizeof(a->frames[0]));
-		if (!a->frames)
-			return err_no_memory(err);
-		for (; a->n_frames < frames && size < LIMIT_REPLY_LEN; at++) {
-			Rawstack__V1__Frame *frame = nest_frame(b, at, arena);
-
-			if (!frame)
-				return err_no_memory(err);
-			frame->inlined = a->n_frames + 1 < frames;
-			a->frames[a->n_frames++] = frame;
-			size += frame->function.len + frame->linkage_name.len + frame->file.len +
-				FRAME_COST;
+		a->frames = list + at;
+		for (; at < end && size < LIMIT_REPLY_LEN; at++) {
+			size += fill_frame(n, at, &frames[at]) + FRAME_COST;
+			frames[at].inlined = at + 1 < end;
+			a->frames[a->n_frames++] = &frames[at];
 		}
 		/* Texts repeat in a nested reply, so that it may fill before the columns do. */
 		if (size >= LIMIT_REPLY_LEN) {
-			at += frames - a->n_frames;
+			at = end;
 			a->n_frames = 0;
 			a->status = RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_DEFERRED;
 		}
@@ -226,46 +280,66 @@ static int nest_frames(const Rawstack__V1__SymbolizedBatch *b,
 	return 0;
 }
 
+static int nest_module(const Rawstack__V1__ModuleReply *from, bool as_text, struct arena *arena,
+		       Rawstack__V1__ResolveReply *reply, struct err *err)
+{
+	Rawstack__V1__ModuleReply *m = arena_alloc(arena, sizeof(*m));
+	char *reason = arena_copy(arena, from->reason.data, from->reason.len);
+
+	if (!m || !reason)
+		return err_no_memory(err);
+	*m = *from;
+	m->reason.data = (uint8_t *)reason;
+	if (as_text) {
+		m->reason_text = reason;
+		m->reason.len = 0;
+	}
+	reply->module = m;
+	return 0;
+}
+
+static int nest_reply(const Rawstack__V1__SymbolizedBatch *columns,
+		      const Rawstack__V1__ResolveRequest *request, struct arena *arena,
+		      Rawstack__V1__ResolveReply *reply, struct err *err)
+{
+	struct nest nest = {.columns = columns, .as_text = request->want_text};
+
+	rawstack__v1__frame__init(&nest.none);
+	TRY(nest_module(columns->modules[0], nest.as_text, arena, reply, err));
+	TRY(copy_texts(&nest, arena, err));
+	return nest_frames(&nest, request, arena, reply, err);
+}
+
 int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *request,
 		    const struct service_caller *caller, struct arena *arena,
 		    Rawstack__V1__ResolveReply *reply, struct err *err)
 {
-	_cleanup_(symbolize_freep) struct symbolize *work = NULL;
-	Rawstack__V1__StackBatch batch = RAWSTACK__V1__STACK_BATCH__INIT;
-	Rawstack__V1__Locations locations = RAWSTACK__V1__LOCATIONS__INIT;
-	Rawstack__V1__Module module = RAWSTACK__V1__MODULE__INIT, *modules = &module;
 	struct symbolize_env env = service_env(s, caller);
+	struct symbolize *work;
+	struct asked asked;
+	struct build_id id;
 	int rc;
 
 	TRY(check_resolve_request(request, err));
-	rc = request->build_id.len ? resolve_by_id(s, request, arena, reply, err)
-				   : resolve_by_name(s, request, caller, arena, reply, err);
-	if (rc || reply->n_candidates)
+	rc = read_resolve_id(request, &id, err);
+	if (rc < 0)
 		return rc;
-	rc = fill_batch(request, arena, &locations, err);
-	work = symbolize_new(false, err);
-	if (rc || !work)
+	if (rc)
+		TRY(service_find_alias(s, &id, err));
+	else
+		TRY(resolve_by_name(s, request, caller, arena, &id, reply, err));
+	if (reply->n_candidates || reply->n_candidates_text)
+		return 0;
+	if (!tell_id(&id, request->want_text, arena, &reply->build_id, &reply->build_id_text))
 		return err_no_memory(err);
-	module.build_id = reply->build_id;
-	batch.modules = &modules;
-	batch.n_modules = 1;
-	batch.locations = &locations;
-	batch.detail = request->detail;
-	batch.demangle = request->demangle;
-	batch.want_columns = true;
-	batch.want_function_details = true;
+	TRY(fill_batch(request, &id, arena, &asked, err));
+	work = symbolize_pool_get(s->pool, err);
+	if (!work)
+		return ERR_MEMORY;
 	env.uncounted = true;
-	TRY(service_look_up(s, work, &env, &batch, err));
-	reply->module = arena_alloc(arena, sizeof(*reply->module));
-	if (!reply->module)
-		return err_no_memory(err);
-	*reply->module = *symbolize_reply(work)->modules[0];
-	if (reply->module->reason.len) {
-		bool failed = false;
-
-		reply->module->reason = copy_text(arena, reply->module->reason, &failed);
-		if (failed)
-			return err_no_memory(err);
-	}
-	return nest_frames(symbolize_reply(work), request, arena, reply, err);
+	rc = service_look_up(s, work, &env, &asked.batch, err);
+	if (!rc)
+		rc = nest_reply(symbolize_reply(work), request, arena, reply, err);
+	symbolize_pool_put(s->pool, work);
+	return rc;
 }

@@ -64,8 +64,6 @@ static void on_stream_closed(struct rpc_call *c)
 		return rc ? rc : rpc_call_reply(c, &reply.base, err);                            \
 	}
 
-UNARY(on_resolve, service_resolve, Rawstack__V1__ResolveRequest, Rawstack__V1__ResolveReply,
-      RAWSTACK__V1__RESOLVE_REPLY__INIT)
 UNARY(on_list, service_list, Rawstack__V1__ListRequest, Rawstack__V1__ListReply,
       RAWSTACK__V1__LIST_REPLY__INIT)
 UNARY(on_missing, service_missing, Rawstack__V1__MissingRequest, Rawstack__V1__MissingReply,
@@ -85,6 +83,18 @@ static int check_host_begin(unsigned int roles, const Rawstack__V1__BeginRequest
 	if (request->replace || request->pin)
 		return err_set(err, ERR_DENIED, "the role host neither replaces nor pins");
 	return 0;
+}
+
+static int on_resolve(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
+{
+	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
+	const struct service_caller caller = caller_of(c);
+	Rawstack__V1__ResolveReply reply;
+
+	rawstack__v1__resolve_reply__init(&reply);
+	TRY(service_resolve(rpc_call_ctx(c), (const Rawstack__V1__ResolveRequest *)request, &caller,
+			    &arena, &reply, err));
+	return rpc_call_reply(c, &reply.base, err);
 }
 
 static int on_begin(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)

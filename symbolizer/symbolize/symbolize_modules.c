@@ -108,6 +108,8 @@ static void without_table(struct symbolize *s, struct store_read *r, struct modu
 		binary_meta_reason(&b, reason, reason_len);
 	else if (rc == 1 && store_was_lost(s->env->store, &m->found))
 		snprintf(reason, reason_len, TABLE_DAMAGED);
+	else if (rc != 1 && build_id_is_text(&m->id))
+		snprintf(reason, reason_len, BUILD_ID_TEXT_HINT, m->id.len, m->id.len / 2);
 }
 
 /* Returns whether the batch asks by file offset, for which the table has no segments. */
