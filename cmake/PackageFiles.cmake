@@ -6,6 +6,37 @@ function(rawstack_compress file)
 	execute_process(COMMAND ${GZIP} -9nf ${file} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
+# Libraries stand where those of several architectures can be installed side by side.
+function(rawstack_move_libraries usr package)
+	file(GLOB libraries ${usr}/lib/lib*.so* ${usr}/lib/lib*.a ${usr}/lib/pkgconfig)
+	set(lib ${usr}/lib/${CPACK_RAWSTACK_ARCHITECTURE})
+	if(NOT libraries OR NOT CPACK_RAWSTACK_ARCHITECTURE)
+		return()
+	endif()
+	file(MAKE_DIRECTORY ${lib})
+	foreach(library IN LISTS libraries)
+		get_filename_component(name ${library} NAME)
+		file(RENAME ${library} ${lib}/${name})
+	endforeach()
+	file(GLOB shared ${lib}/lib*.so.*)
+	if(shared)
+		# A trigger does it; cpack cannot be kept from calling it too.
+		file(WRITE ${usr}/share/lintian/overrides/${package}
+		     "${package}: maintscript-calls-ldconfig [postinst]\n${package}: maintscript-calls-ldconfig [postrm]\n")
+	endif()
+	file(GLOB configs ${lib}/pkgconfig/*.pc)
+	foreach(config IN LISTS configs)
+		file(READ ${config} text)
+		string(REPLACE "libdir=/usr/lib" "libdir=/usr/lib/${CPACK_RAWSTACK_ARCHITECTURE}" text "${text}")
+		file(WRITE ${config} "${text}")
+	endforeach()
+	file(GLOB archives ${lib}/*.a)
+	foreach(archive IN LISTS archives)
+		execute_process(COMMAND ${CPACK_RAWSTACK_STRIP} --strip-debug --remove-section=.comment
+				--enable-deterministic-archives ${archive} COMMAND_ERROR_IS_FATAL ANY)
+	endforeach()
+endfunction()
+
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
 	set(usr ${CPACK_TEMPORARY_DIRECTORY}/${component}/usr)
 	string(TOUPPER ${component} name)
@@ -13,6 +44,8 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
 	if(NOT package)
 		set(package ${CPACK_PACKAGE_NAME}-${component})
 	endif()
+
+	rawstack_move_libraries(${usr} ${package})
 
 	# The licence is one that each Debian system has, so its text is not repeated.
 	set(doc ${usr}/share/doc/${package})

@@ -1,10 +1,12 @@
-# `cpack` in a build directory makes four .debs, for who installs them differs: hosts that are sampled
+# `cpack` in a build directory makes eight .debs, for who installs them differs: hosts that are sampled
 # need neither gRPC nor TLS, and get them only with the shipper.
 #
 #   rawstack             the command line, and what makes tables
 #   rawstack-sampler     the sampler and its unit
 #   rawstack-ship        the shipper and its unit
 #   rawstack-symbolizer  the service and its unit
+#   librsym0, librsym-dev, librawstack-profile0, librawstack-profile-dev
+#                        the libraries for programs of others, and what compiles such programs
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rawstack)
 set(CPACK_PACKAGE_VENDOR "The Rawstack authors")
@@ -13,7 +15,8 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
-set(CPACK_COMPONENTS_ALL cli sampler ship symbolizer)
+set(CPACK_COMPONENTS_ALL cli sampler ship symbolizer
+    librsym librsym-dev librawstack-profile librawstack-profile-dev)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
@@ -35,6 +38,19 @@ set(CPACK_COMPONENT_SYMBOLIZER_DESCRIPTION
 given, and answers batches of stacks with functions, files, lines and inlined
 calls.")
 
+set(CPACK_COMPONENT_LIBRSYM_DESCRIPTION
+"The library that looks up addresses in symbol tables of rawstack-gsym-build:
+functions, files, lines and inlined calls, without reading ELF or DWARF.")
+set(CPACK_COMPONENT_LIBRSYM-DEV_DESCRIPTION
+"What compiles programs with librsym, which looks up addresses in symbol
+tables: its header, the static library and an example.")
+set(CPACK_COMPONENT_LIBRAWSTACK-PROFILE_DESCRIPTION
+"The library that reads and writes sampled profiles: pprof, perf.data, perf
+script, folded stacks, spools of rawstack-sampler, and other formats.")
+set(CPACK_COMPONENT_LIBRAWSTACK-PROFILE-DEV_DESCRIPTION
+"What compiles programs with librawstack-profile, which reads and writes
+sampled profiles: its header, the static library and an example.")
+
 # What these packages hold was in the one package rawstack before version 0.2.0.
 set(split "rawstack (<< 0.2.0)")
 set(same "(= ${PROJECT_VERSION})")
@@ -48,6 +64,37 @@ set(CPACK_DEBIAN_SAMPLER_PACKAGE_RECOMMENDS rawstack-ship)
 set(CPACK_DEBIAN_SHIP_PACKAGE_ENHANCES rawstack-sampler)
 # The worker that makes tables; the two speak a protocol that is theirs alone.
 set(CPACK_DEBIAN_SYMBOLIZER_PACKAGE_DEPENDS "rawstack ${same}")
+
+# The name of a library's package has its soname's version, so that two versions can be installed side by
+# side. dpkg-shlibdeps finds who needs it, and since which version, by the files shlibs and symbols.
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+foreach(library rsym rawstack-profile)
+	string(TOUPPER ${library} name)
+	set(control ${PROJECT_BINARY_DIR}/debian/lib${library})
+	file(WRITE ${control}/triggers "activate-noawait ldconfig\n")
+	file(GLOB map gsym-build/*/lib${library}.map sampler/*/${library}.map)
+	file(STRINGS ${map} lines REGEX "^([A-Z_0-9.]+ {|\t[a-z_]+;)$")
+	set(symbols "lib${library}.so.${RAWSTACK_SOVERSION} lib${library}${RAWSTACK_SOVERSION} #MINVER#\n")
+	foreach(line IN LISTS lines)
+		if(line MATCHES "^([A-Z_]+_([0-9.]+)) {$")
+			set(node ${CMAKE_MATCH_1})
+			set(since ${CMAKE_MATCH_2}.0)
+			string(APPEND symbols " ${node}@${node} ${since}\n")
+		elseif(line MATCHES "^\t([a-z_]+);$")
+			string(APPEND symbols " ${CMAKE_MATCH_1}@${node} ${since}\n")
+		endif()
+	endforeach()
+	file(WRITE ${control}/symbols "${symbols}")
+	set(CPACK_DEBIAN_LIB${name}_PACKAGE_CONTROL_EXTRA ${control}/triggers ${control}/symbols)
+	set(CPACK_DEBIAN_LIB${name}_PACKAGE_NAME lib${library}${RAWSTACK_SOVERSION})
+	set(CPACK_DEBIAN_LIB${name}_PACKAGE_SECTION libs)
+	set(CPACK_DEBIAN_LIB${name}-DEV_PACKAGE_NAME lib${library}-dev)
+	set(CPACK_DEBIAN_LIB${name}-DEV_PACKAGE_SECTION libdevel)
+endforeach()
+set(CPACK_DEBIAN_LIBRSYM-DEV_PACKAGE_DEPENDS "librsym${RAWSTACK_SOVERSION} ${same}, libzstd-dev")
+set(CPACK_DEBIAN_LIBRAWSTACK-PROFILE-DEV_PACKAGE_DEPENDS
+    "librawstack-profile${RAWSTACK_SOVERSION} ${same}, libzstd-dev, zlib1g-dev, libisal-dev")
 
 # rawstack_package_unit(<component> STATE <directory in /var/lib> [CONTENT <what in it>] [AFTER_RELOAD
 # <command>]): maintainer scripts of a package with one unit, which purge that.
@@ -87,5 +134,7 @@ rawstack_package_unit(symbolizer STATE rawstack-symbolizer)
 # Read by cpack itself, when a package is made; and what is done to the files of a package then.
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/PackageChecks.cmake)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/PackageFiles.cmake)
+set(CPACK_RAWSTACK_ARCHITECTURE ${CMAKE_LIBRARY_ARCHITECTURE})
+set(CPACK_RAWSTACK_STRIP ${CMAKE_STRIP})
 set(CPACK_RAWSTACK_DEBIAN ${CMAKE_CURRENT_LIST_DIR}/debian)
 include(CPack)

@@ -22,6 +22,10 @@ if(RAWSTACK_FUZZ)
 endif()
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
+# What the public libraries promise to programs that were built with an older one. It grows when a symbol
+# leaves them or changes its meaning.
+set(RAWSTACK_SOVERSION 0)
+
 # The flags of rawstack_flags are for our own sources only, so targets take them as PRIVATE.
 function(rawstack_library name)
 	cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
@@ -31,6 +35,67 @@ function(rawstack_library name)
 	set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden)
 	target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 	target_link_libraries(${name} PRIVATE rawstack_flags PUBLIC ${arg_LINK})
+endfunction()
+
+# rawstack_public_library(<name> SOURCES ... HEADER <file> MAP <version script> EXAMPLE <file> LINK <our libraries>
+# OUTSIDE <libraries of others> REQUIRES <their pkg-config modules> ABOUT <one line>): lib<name>, which is
+# installed, shared and static, with its header, a pkg-config file and an example. Ours go into both, and
+# nobody sees them: the shared one exports what the version script names, and the static one is a single
+# object whose hidden symbols are local, so that a program may have a buf_append() of its own.
+# The components are lib<name> (to run) and lib<name>-dev (to build).
+function(rawstack_public_library name)
+	cmake_parse_arguments(arg "" "HEADER;MAP;EXAMPLE;ABOUT" "SOURCES;LINK;OUTSIDE;REQUIRES" ${ARGN})
+	set(map ${CMAKE_CURRENT_SOURCE_DIR}/${arg_MAP})
+	rawstack_library(rawstack_public_${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK} ${arg_OUTSIDE})
+
+	add_library(lib${name} SHARED ${arg_HEADER})
+	set_target_properties(lib${name} PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME ${name} VERSION ${PROJECT_VERSION}
+			      SOVERSION ${RAWSTACK_SOVERSION} LINK_DEPENDS ${map}
+			      LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+	target_link_options(lib${name} PRIVATE -Wl,--version-script=${map} -Wl,--no-undefined)
+	target_link_libraries(lib${name} PRIVATE rawstack_flags -Wl,--whole-archive
+			      $<TARGET_FILE:rawstack_public_${name}> -Wl,--no-whole-archive
+			      rawstack_public_${name})
+
+	set(ours)
+	foreach(library IN LISTS arg_LINK)
+		list(APPEND ours $<TARGET_FILE:${library}>)
+	endforeach()
+	set(object ${CMAKE_CURRENT_BINARY_DIR}/lib${name}.o)
+	set(archive ${PROJECT_BINARY_DIR}/lib/lib${name}.a)
+	add_custom_command(
+		OUTPUT ${archive}
+		COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${object} -Wl,--whole-archive
+			$<TARGET_FILE:rawstack_public_${name}> -Wl,--no-whole-archive
+			-Wl,--start-group ${ours} -Wl,--end-group
+		COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${object}
+		COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/lib
+		COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
+		COMMAND ${CMAKE_AR} rcsD ${archive} ${object}
+		DEPENDS rawstack_public_${name} ${arg_LINK}
+		VERBATIM)
+	add_custom_target(lib${name}_static ALL DEPENDS ${archive})
+	# The example compiles; tests/cli/libraries links it with what is installed.
+	add_library(lib${name}_example OBJECT ${arg_EXAMPLE})
+	target_include_directories(lib${name}_example PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+	target_link_libraries(lib${name}_example PRIVATE rawstack_flags)
+
+	install(TARGETS lib${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+		COMPONENT lib${name} NAMELINK_COMPONENT lib${name}-dev)
+	install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT lib${name}-dev)
+	install(FILES ${arg_HEADER} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT lib${name}-dev)
+	install(FILES ${arg_EXAMPLE} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/lib${name}-dev/examples
+		COMPONENT lib${name}-dev)
+	list(JOIN arg_REQUIRES ", " requires)
+	install(CODE "
+		set(name ${name})
+		set(about \"${arg_ABOUT}\")
+		set(version ${PROJECT_VERSION})
+		set(requires \"${requires}\")
+		set(libdir \"${CMAKE_INSTALL_LIBDIR}\")
+		set(includedir \"${CMAKE_INSTALL_INCLUDEDIR}\")
+		include(${PROJECT_SOURCE_DIR}/cmake/InstallPkgConfig.cmake)"
+		COMPONENT lib${name}-dev)
 endfunction()
 
 # rawstack_executable(<name> SOURCES ... LINK ... COMPONENT <package> [DESTINATION <dir>]): without

@@ -22,10 +22,11 @@
 #include "buf.h"
 #include "build_id.h"
 #include "err.h"
+#include "librsym.h"
 #include "limits.h"
 
 #define RSYM_FRAMES_MAX (LIMIT_INLINE_DEPTH + 1)
-#define RSYM_NONE       UINT32_MAX /* no function, no file */
+#define RSYM_NONE       RSYM_TABLE_NONE /* no function, no file */
 
 /* Sorted strings in compressed blocks; the fields belong to rsym_text.h. */
 struct rsym_texts {
@@ -98,20 +99,13 @@ struct rsym_section {
  * file has no more than i sections. */
 int rsym_section(const struct rsym *t, uint32_t i, struct rsym_section *ret);
 
-struct rsym_frame {
-	uint32_t function; /* id for rsym_function() and rsym_name(); never RSYM_NONE */
-	uint32_t file;     /* id for rsym_file(), or RSYM_NONE if the symbol has no lines */
-	uint32_t line;     /* 0 if unknown */
-	uint32_t column;   /* 0 after a lookup; see rsym_columns_at() */
-};
-
 /*
- * Stores the frames at vaddr: the innermost inlined call first, the function that contains it last.
- * File and line of the first frame are those of the code at vaddr; those of each other frame are
- * the site of the call that the frame before it stands for. Returns the number of frames, at most
- * cap, or 0 if vaddr is in no function. Of a longer chain the first cap - 1 frames and the
- * outermost are kept. An address that has a line but no function (assembler with line rows and no
- * symbol) has one frame, whose function has an empty name.
+ * Stores the frames at vaddr (struct rsym_frame is that of librsym.h): the innermost inlined call
+ * first, the function that contains it last. File and line of the first frame are those of the code
+ * at vaddr; those of each other frame are the site of the call that the frame before it stands for.
+ * Returns the number of frames, at most cap, or 0 if vaddr is in no function. Of a longer chain the
+ * first cap - 1 frames and the outermost are kept. An address that has a line but no function
+ * (assembler with line rows and no symbol) has one frame, whose function has an empty name.
  */
 int rsym_lookup(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames, size_t cap);
 
@@ -132,10 +126,6 @@ size_t rsym_lookup_batch(const struct rsym *t, const uint64_t *vaddrs, size_t co
  * before and one begins at the address, the result is the address itself. For 0 the result is 0.
  */
 uint64_t rsym_call_vaddr(const struct rsym *t, uint64_t return_vaddr);
-
-struct rsym_column {
-	uint32_t column, discriminator; /* 0: none known */
-};
 
 /*
  * Stores the columns and discriminators of the first `count` frames at vaddr, in the order of
