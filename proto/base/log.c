@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "number.h"
 #include "utf8.h"
 
 #define ERASE "\r\033[K"
@@ -18,13 +20,40 @@
 #define PROGRESS_NS INT64_C(100000000)
 
 static const char *program = "rawstack";
+static _Atomic enum log_level level_now = LOG_INFO;
+static bool is_journal; /* stderr is that of systemd's journal */
 /* Whether a line of progress is on the terminal, and since when. */
 static bool is_up;
 static int64_t up_ns;
 
+const char *const log_level_words[] = {"error", "warning", "info", "debug", NULL};
+
+/* Returns whether stderr is what systemd connected to its journal: systemd.exec(5),
+ * $JOURNAL_STREAM. A program whose stderr went elsewhere since has the variable, too. */
+static bool find_journal(void)
+{
+	const char *at = getenv("JOURNAL_STREAM");
+	uint64_t dev, ino;
+	struct stat st;
+
+	return at && number_take(&at, 10, &dev) && *at++ == ':' && number_take(&at, 10, &ino) &&
+	       !*at && !fstat(STDERR_FILENO, &st) && st.st_dev == dev && st.st_ino == ino;
+}
+
 void log_init(const char *name)
 {
 	program = name;
+	is_journal = find_journal();
+}
+
+void log_set_level(enum log_level level)
+{
+	level_now = level;
+}
+
+bool log_has_level(enum log_level level)
+{
+	return level <= level_now;
 }
 
 /* Returns the width of the window. A wider line would wrap, and its second row would stay. */
@@ -69,8 +98,16 @@ static size_t shorten_line(char *line, size_t len, size_t columns)
 	return at + len - tail;
 }
 
-_printf_(2, 0) static void emit_line(const char *head, const char *fmt, va_list ap,
-				     const char *tail)
+/* Writes the priority of a level, as the journal reads it, and the name of the program. */
+static size_t put_line_head(char *to, size_t len, enum log_level level)
+{
+	static const char *const priorities[] = {"<3>", "<4>", "<6>", "<7>"};
+
+	return (size_t)snprintf(to, len, "%s%s: ", is_journal ? priorities[level] : "", program);
+}
+
+_printf_(3, 0) static void emit_line(enum log_level level, const char *head, const char *fmt,
+				     va_list ap, const char *tail)
 {
 	char line[1024];
 	size_t start, at, len, tail_len = strlen(tail);
@@ -80,7 +117,7 @@ _printf_(2, 0) static void emit_line(const char *head, const char *fmt, va_list 
 
 	start = was_up || !*tail ? sizeof(ERASE) - 1 : 0;
 	memcpy(line, ERASE, start);
-	at = start + (size_t)snprintf(line + start, sizeof(line) - start, "%s: ", program);
+	at = start + put_line_head(line + start, sizeof(line) - start, level);
 	w = snprintf(line + at, sizeof(line) - at, "%s", head);
 	len = at + (size_t)w;
 	w = vsnprintf(line + len, sizeof(line) - len - tail_len, fmt, ap);
@@ -97,12 +134,26 @@ _printf_(2, 0) static void emit_line(const char *head, const char *fmt, va_list 
 
 void log_line(enum log_level level, const char *fmt, ...)
 {
-	static const char *const heads[] = {"", "warning: ", ""};
+	static const char *const heads[] = {"", "warning: ", "", ""};
 	va_list ap;
 
+	if (!log_has_level(level))
+		return;
 	va_start(ap, fmt);
-	emit_line(heads[level], fmt, ap, "\n");
+	emit_line(level, heads[level], fmt, ap, "\n");
 	va_end(ap);
+}
+
+void log_line_plain(enum log_level level, const char *line, size_t len)
+{
+	char text[1024];
+	size_t at = put_line_head(text, sizeof(text), level);
+	ssize_t n _unused_;
+
+	len = len < sizeof(text) - at - 1 ? len : sizeof(text) - at - 1;
+	memcpy(text + at, line, len);
+	text[at + len] = '\n';
+	n = write(STDERR_FILENO, text, at + len + 1);
 }
 
 void log_progress(const char *fmt, ...)
@@ -120,7 +171,7 @@ void log_progress(const char *fmt, ...)
 		return;
 	__atomic_store_n(&up_ns, now_ns, __ATOMIC_RELAXED);
 	va_start(ap, fmt);
-	emit_line("", fmt, ap, "");
+	emit_line(LOG_INFO, "", fmt, ap, "");
 	va_end(ap);
 }
 

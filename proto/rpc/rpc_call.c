@@ -179,18 +179,21 @@ static void tell_sent(struct rpc_call *c)
 static void on_close(struct rpc_tag *tag, bool ok _unused_)
 {
 	struct rpc_call *c = OWNER_OF(tag, struct rpc_call, close_tag);
+	grpc_status_code status;
+	struct err end = {0};
 	bool closed;
 
 	pthread_mutex_lock(&c->lock);
 	if (c->was_cancelled)
 		atomic_store(&c->cancelled, true);
 	c->over = true;
-	rpc_stat_count(c->stat,
-		       c->was_cancelled || !c->finish_sent ? GRPC_STATUS_CANCELLED
-							   : rpc_status_of_code(c->code),
-		       c->begin_ns);
+	status = c->was_cancelled || !c->finish_sent ? GRPC_STATUS_CANCELLED
+						     : rpc_status_of_code(c->code);
+	memcpy(end.message, c->message, sizeof(end.message));
 	closed = take_closed(c);
 	pthread_mutex_unlock(&c->lock);
+	rpc_stat_count(c->stat, status, c->begin_ns);
+	rpc_call_tell_end(c, status, end.message);
 	if (closed)
 		c->method->closed(c);
 	rpc_call_unref(c);
@@ -354,7 +357,8 @@ static uint32_t client_of(grpc_call *call)
 }
 
 void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_method *method,
-		    unsigned int roles, int refuse_code, const char *refuse_message)
+		    const struct access_verdict *caller, int refuse_code,
+		    const char *refuse_message)
 {
 	struct rpc_call *c = calloc(1, sizeof(*c));
 	grpc_op op = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER};
@@ -366,7 +370,8 @@ void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_m
 	c->calls = calls;
 	c->call = call;
 	c->method = method;
-	c->roles = roles;
+	c->caller = *caller;
+	c->number = atomic_fetch_add(&calls->numbers, 1);
 	c->stat = rpc_stat_row(calls->stat, method);
 	c->begin_ns = io_mono_ns();
 	c->arena = (struct arena)ARENA_INIT(LIMIT_REQUEST_MEMORY);
@@ -385,7 +390,7 @@ void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_m
 	pthread_mutex_lock(&c->lock);
 	op.data.recv_close_on_server.cancelled = &c->was_cancelled;
 	start_call_ops(c, &op, 1, &c->close_tag);
-	if (method) {
+	if (!refuse_code) {
 		/* A client may wait for the headers before it sends its first request. */
 		c->headers_wanted = method->kind == RPC_BIDI;
 		send_next(c);
@@ -445,7 +450,7 @@ void rpc_call_finish(struct rpc_call *c, int code, const char *message)
 
 unsigned int rpc_call_roles(const struct rpc_call *c)
 {
-	return c->roles;
+	return c->caller.roles;
 }
 
 void *rpc_call_ctx(const struct rpc_call *c)

@@ -8,6 +8,7 @@
 #include <grpc/grpc.h>
 #include <pthread.h>
 
+#include "access.h"
 #include "rpc_method.h"
 #include "rpc_stat.h"
 #include "rpc_wait.h"
@@ -25,7 +26,8 @@ struct rpc_calls {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	size_t live;
-	struct rpc_stat *stat; /* borrowed */
+	struct rpc_stat *stat;    /* borrowed */
+	_Atomic uint64_t numbers; /* the number of the next call */
 	/* Calls whose peer is silent: it has sent no message yet, it sends no further one, or it
 	 * does not read a reply. */
 	struct rpc_waits begun, idle, unread;
@@ -37,10 +39,12 @@ struct rpc_calls {
 bool rpc_calls_make_place(struct rpc_calls *calls);
 
 /*
- * Takes over an accepted call and runs it to its end. If method is NULL, the call is refused at
- * once with the code and the message. Every call is refused when memory is out.
+ * Takes over an accepted call and runs it to its end. With a refuse_code the call is refused
+ * at once with it and the message; method may be NULL then. Every call is refused when memory is
+ * out.
  */
 void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_method *method,
-		    unsigned int roles, int refuse_code, const char *refuse_message);
+		    const struct access_verdict *caller, int refuse_code,
+		    const char *refuse_message);
 
 #endif

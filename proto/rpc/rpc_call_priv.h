@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "access.h"
 #include "arena.h"
 #include "limits.h"
 #include "rpc_call.h"
@@ -26,10 +27,11 @@ struct rpc_call {
 	struct rpc_calls *calls;
 	grpc_call *call;
 	const struct rpc_method *method;
-	unsigned int roles; /* of the caller */
+	struct access_verdict caller; /* who it is, and what it may */
 	atomic_uint refs;
 	atomic_bool cancelled;
 	struct rpc_stat_row *stat;
+	uint64_t number;              /* of the call, in the log */
 	uint64_t begin_ns, submit_ns; /* of the call, and of the job that waits; monotonic */
 
 	pthread_mutex_t lock;
@@ -75,6 +77,9 @@ bool rpc_call_begin_reading(struct rpc_call *c, size_t len, struct rpc_call **re
 
 /* Subtracts len bytes of the call's replies, which were sent. */
 void rpc_call_end_reading(struct rpc_call *c, size_t len);
+
+/* Logs the end of a call. */
+void rpc_call_tell_end(const struct rpc_call *c, grpc_status_code status, const char *message);
 
 /* Cancels the call and gives the reference back. The caller holds no lock. */
 void rpc_call_end_silent(struct rpc_call *c);

@@ -10,23 +10,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include "io.h"
 #include "log.h"
 #include "rpc_codec.h"
 #include "rpc_peer.h"
 #include "token.h"
 
-enum {
-	TOLD_MAX =
-		20, /* lines of refusals in a second: who is refused decides how many there are */
-};
-
 struct rpc_gate {
 	struct access *access;
-	pthread_mutex_t lock; /* of what follows */
-	uint64_t second;      /* in which so many were told: */
-	unsigned int told;
-	uint64_t untold;
 };
 
 int rpc_gate_open(struct rpc_gate **ret, const struct access_config *config, struct err *err)
@@ -36,7 +26,6 @@ int rpc_gate_open(struct rpc_gate **ret, const struct access_config *config, str
 
 	if (!g)
 		return err_no_memory(err);
-	pthread_mutex_init(&g->lock, NULL);
 	rc = access_open(&g->access, config, err);
 	if (!rc)
 		*ret = TAKE_PTR(g);
@@ -48,7 +37,6 @@ void rpc_gate_close(struct rpc_gate *g)
 	if (!g)
 		return;
 	access_close(g->access);
-	pthread_mutex_destroy(&g->lock);
 	free(g);
 }
 
@@ -97,30 +85,6 @@ static bool copy_token(const grpc_metadata_array *metadata, char *to, size_t len
 	return false;
 }
 
-static void tell_refusal(struct rpc_gate *g, const char *path, const char *who, const char *peer,
-			 const char *why)
-{
-	const uint64_t second = io_mono_ns() / UINT64_C(1000000000);
-	uint64_t untold = 0;
-	bool tells;
-
-	pthread_mutex_lock(&g->lock);
-	if (second != g->second) {
-		untold = g->untold;
-		g->second = second;
-		g->told = 0;
-		g->untold = 0;
-	}
-	tells = g->told < TOLD_MAX;
-	g->told += tells;
-	g->untold += !tells;
-	pthread_mutex_unlock(&g->lock);
-	if (untold)
-		log_warn("%llu more calls were refused", (unsigned long long)untold);
-	if (tells)
-		log_warn("refused: %s to %s (%s): %s", path, who, peer, why);
-}
-
 static int judge_call(struct rpc_gate *g, const grpc_auth_context *context, const char *peer,
 		      const grpc_metadata_array *metadata, struct access_verdict *ret,
 		      struct err *err)
@@ -144,27 +108,23 @@ static int judge_call(struct rpc_gate *g, const grpc_auth_context *context, cons
 }
 
 int rpc_gate_admit(struct rpc_gate *g, grpc_call *call, const grpc_metadata_array *metadata,
-		   const struct rpc_method *method, unsigned int *ret_roles, struct err *err)
+		   const struct rpc_method *method, struct access_verdict *ret, struct err *err)
 {
-	struct access_verdict verdict = {.roles = ROLE_ANONYMOUS};
 	grpc_auth_context *context;
 	char *peer, has[40];
 	int rc = 0;
 
-	*ret_roles = ROLE_ANONYMOUS;
+	*ret = (struct access_verdict){.roles = ROLE_ANONYMOUS};
 	if (method->roles & ROLE_ANONYMOUS)
 		return 0;
 	context = grpc_call_auth_context(call);
 	peer = grpc_call_get_peer(call);
-	rc = judge_call(g, context, peer ? peer : "", metadata, &verdict, err);
-	if (!rc && !(verdict.roles & method->roles)) {
-		role_names(verdict.roles, has);
-		rc = err_set(err, ERR_DENIED, "%s has no role for %s (its roles: %s)", verdict.who,
+	rc = judge_call(g, context, peer ? peer : "", metadata, ret, err);
+	if (!rc && !(ret->roles & method->roles)) {
+		role_names(ret->roles, has);
+		rc = err_set(err, ERR_DENIED, "%s has no role for %s (its roles: %s)", ret->who,
 			     method->path, has);
 	}
-	if (rc)
-		tell_refusal(g, method->path, verdict.who, peer ? peer : "?", err->message);
-	*ret_roles = verdict.roles;
 	gpr_free(peer);
 	if (context)
 		grpc_auth_context_release(context);

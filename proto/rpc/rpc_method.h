@@ -57,6 +57,16 @@ unsigned int rpc_call_roles(const struct rpc_call *c);
 
 void *rpc_call_ctx(const struct rpc_call *c); /* `ctx` of the method */
 
+struct event;
+
+/* Returns a number that no other call of the process has, nor, with rare exceptions, of another
+ * process. The log has it. */
+uint64_t rpc_call_number(const struct rpc_call *c);
+
+/* Adds to an event which call it is about: its number, who made it, its method, and how long ago it
+ * began. */
+void rpc_call_event(const struct rpc_call *c, struct event *e);
+
 /* Returns a number for the client: for the user on a Unix socket, else for the connection. It is
  * never 0, and different clients have different numbers, with rare exceptions. A user's number
  * stays the same after a restart. */

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,4 +143,26 @@ bool rpc_peer_is_local(const char *text)
 	return len == 16 && (!memcmp(address, loopback, sizeof(loopback)) ||
 			     !memcmp(address, mapped, sizeof(mapped)) ||
 			     !memcmp(address, user_prefix, sizeof(user_prefix)));
+}
+
+void rpc_peer_name(const char *text, char *to, size_t len)
+{
+	uint8_t address[16];
+	uint16_t port;
+	size_t n = 0;
+	uint32_t uid;
+
+	if (parse_peer(text, address, &port) == sizeof(address) &&
+	    !memcmp(address, user_prefix, sizeof(user_prefix))) {
+		memcpy(&uid, address + sizeof(user_prefix), sizeof(uid));
+		snprintf(to, len, "unix:uid=%lu", (unsigned long)ntohl(uid));
+		return;
+	}
+	for (; *text && n + 1 < len; text++) {
+		bool opens = !strncmp(text, "%5B", 3), closes = !strncmp(text, "%5D", 3);
+
+		to[n++] = opens ? '[' : closes ? ']' : *text;
+		text += opens || closes ? 2 : 0;
+	}
+	to[n] = '\0';
 }

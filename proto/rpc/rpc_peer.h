@@ -22,6 +22,14 @@ uint32_t rpc_peer_of_address(const struct sockaddr *address, socklen_t len);
 /* Returns the same for an address in gRPC's text form, or 0 when the text is no such address. */
 uint32_t rpc_peer_of_text(const char *text);
 
+enum {
+	RPC_PEER_NAME_MAX = 80
+};
+
+/* Writes gRPC's text form as people read it: "unix:uid=1000", "ipv4:127.0.0.1:1234" or
+ * "ipv6:[::1]:1234". */
+void rpc_peer_name(const char *text, char *to, size_t len);
+
 /* Whether it is on this machine: a Unix socket, or loopback. */
 bool rpc_peer_is_local(const char *text);
 

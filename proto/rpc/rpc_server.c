@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "busy.h"
+#include "io.h"
 #include "limits.h"
 #include "log.h"
 #include "rpc_call.h"
@@ -137,6 +138,7 @@ static grpc_server *create_server(uint32_t keepalive_ms)
 int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *config,
 		    struct err *err)
 {
+	uint32_t number;
 	unsigned int queue_count = (config->queues ? config->queues : 1) + 1;
 	struct access_config access = config->access;
 	struct rpc_server *s = calloc(1, sizeof(*s) + queue_count * sizeof(s->queues[0]));
@@ -162,6 +164,8 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 	pthread_mutex_init(&s->calls.lock, NULL);
 	timed_wait_init(&s->calls.changed);
 	s->calls.stat = &s->stat;
+	io_system()->random(NULL, &number, sizeof(number));
+	s->calls.numbers = (uint64_t)number << 32;
 	s->drained_tag.done = on_drained;
 	s->server = create_server(config->keepalive_ms ? config->keepalive_ms
 						       : RPC_SERVER_KEEPALIVE_MS);
@@ -266,7 +270,7 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 	struct rpc_server *s = a->server;
 	const struct rpc_method *m = a->method;
 	size_t live, most = LIMIT_CALLS + (m ? APART_JOBS : 0);
-	unsigned int roles = ROLES_ANYONE;
+	struct access_verdict caller = {.roles = ROLES_ANYONE};
 	char path[256];
 	struct err err = {0};
 
@@ -286,12 +290,11 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 			rpc_stat_refuse(&s->stat, RPC_REFUSED_METHOD);
 			(void)err_set(&err, ERR_UNSUPPORTED, "%s is not served", path);
 		} else if (s->gate &&
-			   rpc_gate_admit(s->gate, a->call, &a->metadata, m, &roles, &err)) {
+			   rpc_gate_admit(s->gate, a->call, &a->metadata, m, &caller, &err)) {
 			rpc_stat_refuse(&s->stat, err.code == ERR_DENIED ? RPC_REFUSED_ROLE
 									 : RPC_REFUSED_IDENTITY);
 		}
-		rpc_call_begin(&s->calls, a->call, err.code ? NULL : m, roles, err.code,
-			       err.message);
+		rpc_call_begin(&s->calls, a->call, m, &caller, err.code, err.message);
 	}
 	if (!a->method)
 		grpc_call_details_destroy(&a->details);

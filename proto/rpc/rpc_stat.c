@@ -31,6 +31,11 @@ static const char *const refusal_names[RPC_REFUSALS] = {
 	[RPC_REFUSED_REQUEST] = "request",   [RPC_REFUSED_SILENT] = "silent",
 };
 
+const char *rpc_status_name(grpc_status_code status)
+{
+	return status >= 0 && status < RPC_STATUSES ? status_names[status] : "UNKNOWN";
+}
+
 void rpc_stat_add(struct rpc_stat *s, const struct rpc_method *methods, size_t count)
 {
 	for (size_t i = 0; i < count && s->row_count < RPC_STAT_METHODS; i++)

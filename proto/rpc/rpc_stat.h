@@ -31,6 +31,8 @@ enum rpc_refused {
 	RPC_REFUSALS
 };
 
+const char *rpc_status_name(grpc_status_code status);
+
 struct rpc_stat_row {
 	const struct rpc_method *method; /* NULL: calls of methods that are not served */
 	_Atomic uint64_t statuses[RPC_STATUSES];

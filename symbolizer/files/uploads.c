@@ -306,9 +306,9 @@ void uploads_done(struct uploads *u, struct upload *up, const struct upload_resu
 {
 	struct upload_waiter *waiters;
 
+	uploads_tell_build(u, up, result);
 	pthread_mutex_lock(&u->lock);
 	waiters = TAKE_PTR(up->waiters);
-	uploads_time_build(u, up, !result->code);
 	up->series.spoiled |= up->mixed && result->code == ERR_UNAVAILABLE;
 	uploads_drop(u, up);
 	pthread_cond_signal(&u->queued); /* its client may have a builder again */

@@ -39,7 +39,8 @@
 #define LIMIT_UPLOAD_SPARE_NS LIMIT(60000000000)
 
 enum {
-	UPLOAD_TOKEN_LEN = 16
+	UPLOAD_TOKEN_LEN = 16,
+	UPLOAD_SHOWN_LEN = 4, /* of its bytes in the log */
 };
 
 enum upload_state {

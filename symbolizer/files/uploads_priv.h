@@ -59,8 +59,9 @@ void uploads_add(struct uploads *u, struct upload *up); /* to the list */
 void uploads_drop(struct uploads *u, struct upload *up);
 void uploads_remove_files(struct uploads *u, const struct upload *up);
 
-/* Counts the end of a build in the times. */
-void uploads_time_build(struct uploads *u, struct upload *up, bool is_stored);
+/* Counts the end of a build in the times, and logs it. The caller need not hold the lock. */
+void uploads_tell_build(struct uploads *u, const struct upload *up,
+			const struct upload_result *result);
 
 /* Queues an upload to be built. */
 void uploads_enqueue(struct uploads *u, struct upload *up);

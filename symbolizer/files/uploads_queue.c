@@ -4,6 +4,7 @@
  * later round. In a round small files go first, and each build that begins brings the waiting ones
  * nearer, so that neither a large file nor a client with many waits for ever.
  */
+#include "event.h"
 #include "limits.h"
 #include "timed_wait.h"
 #include "uploads_priv.h"
@@ -145,9 +146,23 @@ const struct uploads_times *uploads_times(const struct uploads *u)
 	return &u->times;
 }
 
-void uploads_time_build(struct uploads *u, struct upload *up, bool is_stored)
+void uploads_tell_build(struct uploads *u, const struct upload *up,
+			const struct upload_result *result)
 {
-	if (up->taken_ns)
-		histogram_add(is_stored ? &u->times.stored : &u->times.failed,
-			      (uint64_t)(uploads_mono_ns(u) - up->taken_ns));
+	const uint64_t ns = (uint64_t)(uploads_mono_ns(u) - up->taken_ns);
+	struct event e;
+
+	histogram_add(result->code ? &u->times.failed : &u->times.stored, ns);
+	if (!event_begin(&e, result->code ? LOG_WARN : LOG_INFO, EVENT_BUILD))
+		return;
+	event_text(&e, "result", result->code ? "failed" : "stored");
+	event_hex(&e, "upload", up->token, UPLOAD_SHOWN_LEN);
+	event_id(&e, "build_id", &up->id);
+	event_number(&e, "bytes", up->begin->size);
+	event_seconds(&e, "seconds", ns);
+	event_seconds(&e, "waited", (uint64_t)(up->taken_ns - up->complete_ns));
+	event_bytes(&e, "name", up->begin->name.data, up->begin->name.len);
+	if (result->code && result->message)
+		event_text(&e, "reason", result->message);
+	event_end(&e);
 }

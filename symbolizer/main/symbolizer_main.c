@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rawstack-symbolizer: keeps tables, and answers raw stacks with functions, files and lines. */
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "access.h"
@@ -16,6 +14,7 @@
 #include "libexec.h"
 #include "limits.h"
 #include "log.h"
+#include "process_limits.h"
 #include "rpc_accept.h"
 #include "rpc_health.h"
 #include "rpc_reflection.h"
@@ -39,12 +38,6 @@ enum {
 	STOP_GRACE_MS = 3000,
 	END_MS = 5000,
 	STUCK_SECONDS = 30,
-	WORKERS_PER_ARENA = 2,
-	ARENAS_MIN = 2,
-	/* The fewest descriptors with which a start is useful. A build uses the numbers from
-	 * LIMIT_COMPANIONS on for a moment, because its worker finds its files below them. */
-	DESCRIPTORS_OWN = 64,   /* the store, gRPC, and a few connections and uploads */
-	DESCRIPTORS_BUILD = 24, /* pipes, files and what a worker is given */
 };
 
 struct options {
@@ -56,6 +49,7 @@ struct options {
 	struct service_config service;
 	struct rpc_server_config server;
 	uint64_t stuck_seconds;
+	uint32_t log_level;  /* enum log_level */
 	uint32_t local_role; /* an index */
 };
 
@@ -145,6 +139,10 @@ static const struct option_row rows[] = {
 		      "log each thread that has been at one thing for so long (30); when all "
 		      "threads of a kind have, health says NOT_SERVING, and the service stops "
 		      "feeding systemd's watchdog (WatchdogSec=)"),
+	OPTION_WORD(0, "log-level", "LEVEL", struct options, log_level, log_level_words,
+		    "the least important lines that are logged: error, warning, info or debug, "
+		    "which has each call (info)",
+		    .is_live = true),
 	OPTION_TEXT(0, "table-worker", "PATH", struct options, service.worker_path,
 		    "the program that reads debug files (found beside this one)"),
 	OPTION_END,
@@ -161,7 +159,8 @@ static const struct option_usage usage = {
 		 "--store-bytes is " VARIABLE_PREFIX "STORE_BYTES.\n"
 		 "\n"
 		 "SIGHUP makes the service read the file again and apply keep-debug, keep-failed, "
-		 "kept-bytes, build-memory, build-cpu and build-wall; it logs which other options "
+		 "kept-bytes, build-memory, build-cpu, build-wall and log-level; it logs which "
+		 "other options "
 		 "need a restart. A file with an error changes nothing. Certificates, "
 		 "roles and tokens are read again, too. SIGTERM and SIGINT end the service. Exit "
 		 "status: 0 done, 1 failed, "
@@ -296,41 +295,6 @@ static bool stop_service(struct program *p)
 	return service_close(p->service);
 }
 
-/* Raises the descriptor limit as far as the system allows, because each connection takes one.
- * Returns ERR_LIMIT if there are too few: then gRPC aborts, or every build fails. */
-static int allow_connections(const struct options *o, struct err *err)
-{
-	const uint64_t builds = o->service.builders ? o->service.builders : SERVICE_BUILDERS;
-	const uint64_t least =
-		LIMIT_COMPANIONS + DESCRIPTORS_OWN + DESCRIPTORS_BUILD * (builds + 1);
-	struct rlimit l;
-
-	if (!getrlimit(RLIMIT_NOFILE, &l)) {
-		l.rlim_cur = l.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &l);
-	}
-	if (!getrlimit(RLIMIT_NOFILE, &l) && l.rlim_cur < least)
-		return err_set(err, ERR_LIMIT,
-			       "%llu descriptors are needed for %llu builds at once, and "
-			       "RLIMIT_NOFILE allows %llu: raise it (LimitNOFILE= of the unit, "
-			       "ulimit -n)",
-			       (unsigned long long)least, (unsigned long long)builds,
-			       (unsigned long long)l.rlim_cur);
-	return rpc_accept_bound(err);
-}
-
-/*
- * Lets all threads reuse each other's freed memory. By default glibc gives each of some fifteen
- * threads, gRPC's included, an arena of its own, each of which grows until it has seen the worst
- * moment of its thread: half a megabyte and more with each storm of lookups.
- */
-static void share_memory(unsigned int workers)
-{
-	int arenas = (int)(workers / WORKERS_PER_ARENA);
-
-	(void)mallopt(M_ARENA_MAX, arenas < ARENAS_MIN ? ARENAS_MIN : arenas);
-}
-
 static int check_tls(const struct options *o, struct err *err)
 {
 	const struct tls_files *tls = &o->server.tls;
@@ -372,6 +336,7 @@ static int read_options(int argc, char **argv, struct options *ret, struct confi
 			},
 		.server = {.workers = RPC_SERVER_WORKERS, .keepalive_ms = RPC_SERVER_KEEPALIVE_MS},
 		.stuck_seconds = STUCK_SECONDS,
+		.log_level = LOG_INFO,
 		.local_role = ARRAY_LEN(local_roles) - 1,
 	};
 	rc = config_parse(&usage, argc, argv, ret, config, err);
@@ -427,6 +392,7 @@ static void reload_configuration(struct program *p, struct configuration *c)
 	config_compare(&usage, c->is_reloaded ? &c->last : &c->first, &config, tell_live, NULL);
 	config_compare(&usage, &c->first, &config, tell_restart, NULL);
 	service_configure(p->service, &o.service);
+	log_set_level(o.log_level);
 	config_done(&c->last);
 	c->last = config;
 	c->is_reloaded = true;
@@ -462,7 +428,8 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE the write fails instead */
 
-	share_memory(o.server.workers);
+	log_set_level(o.log_level);
+	process_share_memory(o.server.workers);
 	/* The watchdog comes before any other thread, so that all of them leave the signals to it.
 	 */
 	rc = watchdog_open(&program.watchdog,
@@ -473,7 +440,7 @@ int main(int argc, char **argv)
 						     .failed = &store_failed},
 			   &err);
 	if (!rc)
-		rc = allow_connections(&o, &err);
+		rc = process_limits_raise(o.service.builders, &err);
 	if (!rc)
 		rc = start_service(&program, &o, &err);
 	if (rc) {

@@ -12,6 +12,7 @@
 
 #include "binary_meta.h"
 #include "data_dir.h"
+#include "event.h"
 #include "libexec.h"
 #include "limits.h"
 #include "log.h"
@@ -161,6 +162,7 @@ static void *run_upkeep(void *arg)
 			continue;
 		pthread_mutex_unlock(&s->lock);
 		store_flush_missing(s->store, NULL);
+		event_tell_left_out(false);
 		if (!told && (tell_of_store(s, &told_damage) || is_taken_away(s))) {
 			told = true;
 			if (s->failed)
@@ -361,6 +363,7 @@ bool service_close(struct service *s)
 	if (s->keeper_running)
 		pthread_join(s->keeper, NULL);
 	s->keeper_running = false;
+	event_tell_left_out(true);
 	if (s->queue && !build_queue_stop(s->queue, STOP_BUILDERS_MS))
 		return false;
 	if (s->uploads && !uploads_ended(s->uploads, STOP_BUILDERS_MS))

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "event.h"
 #include "io.h"
 #include "limits.h"
 #include "number.h"
@@ -72,6 +73,8 @@ static void put_store_metrics(struct service *s, struct openmetrics *m)
 		m, "store_oldest_read_commits", NULL,
 		"Commits since the oldest snapshot of any process, a backup's among them.",
 		stat.oldest_read_commits);
+	openmetrics_counter(m, "store_evictions", "Tables that made room for others.",
+			    stat.evicted_count);
 	openmetrics_counter(m, "store_damaged_tables", "Tables found damaged and taken away.",
 			    stat.damaged_count);
 	openmetrics_counter(m, "store_scrub_rounds",
@@ -124,6 +127,18 @@ static void put_time_metrics(struct service *s, struct openmetrics *m)
 	openmetrics_histogram_rows(m, "build_seconds", "result=\"failed\"", &uploads->failed);
 }
 
+static void put_log_metrics(struct openmetrics *m)
+{
+	char labels[40];
+
+	openmetrics_counter_family(m, "log_lines_left_out", NULL,
+				   "Lines that the log left out because there were too many.");
+	for (int i = 0; i < EVENT_KINDS; i++) {
+		snprintf(labels, sizeof(labels), "event=\"%s\"", event_kind_name(i));
+		openmetrics_counter_row(m, "log_lines_left_out", labels, event_left_out(i));
+	}
+}
+
 static void put_transport_metrics(const struct service_outside *o, struct openmetrics *m)
 {
 	openmetrics_gauge(m, "connections", NULL, "Connections that are open.", o->connections);
@@ -157,6 +172,7 @@ void service_metrics(struct service *s, const struct service_outside *outside,
 	put_store_metrics(s, m);
 	put_work_metrics(s, m);
 	put_time_metrics(s, m);
+	put_log_metrics(m);
 	put_transport_metrics(outside, m);
 	put_process_metrics(m);
 }

@@ -3,6 +3,7 @@
 
 #include "binary_meta.h"
 #include "limits.h"
+#include "service_events.h"
 
 const char *const service_rpc_names[] = {"rawstack.v1.Symbolizer", "rawstack.v1.Binaries", NULL};
 
@@ -105,6 +106,7 @@ static int on_begin(struct rpc_call *c, const ProtobufCMessage *request, struct 
 	TRY(check_host_begin(rpc_call_roles(c), (const Rawstack__V1__BeginRequest *)request, err));
 	TRY(service_begin(rpc_call_ctx(c), (const Rawstack__V1__BeginRequest *)request,
 			  rpc_call_client(c), &arena, &reply, err));
+	service_event_begin(c, (const Rawstack__V1__BeginRequest *)request, &reply);
 	return rpc_call_reply(c, &reply.base, err);
 }
 
@@ -118,20 +120,24 @@ static int on_get(struct rpc_call *c, const ProtobufCMessage *request, struct er
 	return rc || !reply ? rc : rpc_call_reply(c, &reply->base, err);
 }
 
-static int on_delete(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
+static int on_delete(struct rpc_call *c, const ProtobufCMessage *message, struct err *err)
 {
+	const Rawstack__V1__DeleteRequest *request = (const Rawstack__V1__DeleteRequest *)message;
 	Rawstack__V1__DeleteReply reply = RAWSTACK__V1__DELETE_REPLY__INIT;
 
-	TRY(service_delete(rpc_call_ctx(c), (const Rawstack__V1__DeleteRequest *)request, &reply,
-			   err));
+	TRY(service_delete(rpc_call_ctx(c), request, &reply, err));
+	service_event_change(c, "delete", &request->build_id,
+			     reply.deleted ? "deleted" : "nothing");
 	return rpc_call_reply(c, &reply.base, err);
 }
 
-static int on_pin(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
+static int on_pin(struct rpc_call *c, const ProtobufCMessage *message, struct err *err)
 {
+	const Rawstack__V1__PinRequest *request = (const Rawstack__V1__PinRequest *)message;
 	Rawstack__V1__PinReply reply = RAWSTACK__V1__PIN_REPLY__INIT;
 
-	TRY(service_pin(rpc_call_ctx(c), (const Rawstack__V1__PinRequest *)request, err));
+	TRY(service_pin(rpc_call_ctx(c), request, err));
+	service_event_change(c, "pin", &request->build_id, request->pinned ? "pinned" : "unpinned");
 	return rpc_call_reply(c, &reply.base, err);
 }
 
@@ -244,6 +250,8 @@ static int on_finish(struct rpc_call *c, const ProtobufCMessage *message, struct
 	w->call = c;
 	rpc_call_ref(c);
 	rc = service_finish(rpc_call_ctx(c), request, &w->waiter, &arena, &reply, &waits, err);
+	if (!rc)
+		service_event_finish(c, &request->upload_id);
 	if (!rc && waits)
 		return RPC_OPEN;
 	rpc_call_unref(c);

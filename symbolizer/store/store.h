@@ -191,6 +191,7 @@ struct store_stat {
 	uint64_t file_bytes;
 	uint64_t oldest_read_ns;      /* age of the oldest snapshot; 0: there is none */
 	uint64_t oldest_read_commits; /* commits since the oldest snapshot of any process */
+	uint64_t evicted_count;       /* tables evicted since the start */
 	uint64_t damaged_count;       /* tables found damaged since the start */
 	uint64_t scrub_rounds;        /* rounds of scrubbing since the start */
 	bool failed;                  /* the meta page could not be written: open the store anew */

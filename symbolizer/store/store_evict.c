@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "event.h"
 #include "limits.h"
 #include "store_priv.h"
 #include "store_room.h"
@@ -167,6 +168,22 @@ static uint64_t stored_bytes(const struct store *s)
 	return s->stat.table_bytes + s->stat.other_bytes;
 }
 
+/* Counts and logs a table that made room. */
+static void tell_eviction(struct store *s, const struct candidate *c)
+{
+	struct event e;
+
+	pthread_mutex_lock(&s->lock);
+	s->stat.evicted_count++;
+	pthread_mutex_unlock(&s->lock);
+	if (!event_begin(&e, LOG_INFO, EVENT_EVICTION))
+		return;
+	event_id(&e, "build_id", &c->id);
+	event_number(&e, "bytes", c->len);
+	event_number(&e, "format", c->format);
+	event_end(&e);
+}
+
 /*
  * Evicts tables of `needed` bytes, or all that may be evicted. Returns ERR_LIMIT if there are none,
  * or if `least` bytes would not fit even without them.
@@ -188,6 +205,7 @@ static int evict_tables(struct store *s, uint64_t needed, uint64_t least, struct
 		rc = store_purge_locked(s, &c.rows[i].id, c.rows[i].format, err);
 		if (rc < 0)
 			return rc;
+		tell_eviction(s, &c.rows[i]);
 		freed += c.rows[i].len;
 	}
 	return freed ? 0
@@ -260,7 +278,11 @@ static int purge_taken(struct store *s, const struct candidates *c, const bool *
 		else
 			rows[count++] = (struct store_victim){c->rows[i].id, c->rows[i].format};
 	}
-	return rc < 0 ? rc : store_purge_together(s, rows, count, err);
+	rc = rc < 0 ? rc : store_purge_together(s, rows, count, err);
+	for (size_t i = 0; i < c->count && rc >= 0; i++)
+		if (taken[i])
+			tell_eviction(s, &c->rows[i]);
+	return rc;
 }
 
 /*
