@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_DIE_PRIV_H
 #define RAWSTACK_DIE_PRIV_H
-/* The state of a whole scan, private to die_scan.c and scan_parallel.c. Each part is written only
- * by the file that its type is named after. */
+/* The state of a whole scan, private to die_scan.c and scan_parallel.c. Each part is written by the
+ * file that its type is named after; scan_parallel.c also lets the second scan share parts of the
+ * first. */
 #include "die_names.h"
 #include "die_scan.h"
 #include "die_types.h"
@@ -10,15 +11,14 @@
 
 struct die_scan {
 	struct die_files files;
-	struct section_stream
-		info; /* .debug_info unit by unit, when files.image.whole is not set */
+	struct section_stream info; /* .debug_info, if files.image.whole is not set */
 	struct die_lookup lookup;
 	struct current_unit current;
 	struct die_scopes scopes; /* of the current unit, like its names and types */
 	struct die_names names;
 	struct die_types types;
 	struct unit_filter wanted;
-	struct die_repeats repeats; /* both threads use the first one's */
+	struct die_repeats repeats; /* two threads both use that of the first scan */
 	struct die_notes notes;
 	const struct debug_sink *sink;
 };

@@ -2,14 +2,14 @@
 #ifndef RAWSTACK_DIE_SCAN_H
 #define RAWSTACK_DIE_SCAN_H
 /*
- * DWARF 2 to 5 of an image as struct debug_unit: the reader of every build. It is the second stage:
- * it reports what the file says and leaves every choice to the builder. Its output equals that of
- * the plain reader (plain_reader.h), in the same order, at a tenth of the cost:
+ * Reads DWARF 2 to 5 of an image as struct debug_unit, in every build. It is the second stage: it
+ * reports what the file says and leaves every choice to the builder. It reports the same as the
+ * plain reader (plain_reader.h), in the same order, at a tenth of the cost:
  *
  *	- units are scanned in place with compiled abbreviations (die_abbrev.h);
- *	- .debug_info is inflated forward and forgotten behind (section_stream.h), unless units
+ *	- of .debug_info, only the current part is in memory (section_stream.h), unless units
  *	  refer to each other;
- *	- names are followed for scopes with code only, once for each origin, and read once.
+ *	- only the origins of scopes with code are followed for names, each once.
  *
  * Every read is bounded by its unit and section; limits.h bounds depth, hops, ranges and rows.
  */
@@ -40,8 +40,7 @@ struct die_part {
 /*
  * Does what die_scan_with() does in two threads, the caller's and the helper's: an idle thread
  * takes the next run of units and inflates it. Which part receives a unit differs from call to
- * call; the report, `missing` and `notes` do not. `companions` must ask for neither addresses nor
- * types.
+ * call; the report, `missing` and `notes` do not. `companions` must not ask for types.
  */
 int scan_parallel(struct image *im, const struct die_companions *companions,
 		  struct die_part parts[2], struct debug_report *report, struct helper *helper,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_UNIT_ENCODING_H
 #define RAWSTACK_UNIT_ENCODING_H
-/* How a unit of DWARF is encoded. */
+/* Describes how a unit of DWARF is encoded. */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_PLAIN_PRIV_H
 #define RAWSTACK_PLAIN_PRIV_H
-/* Shared by the plain_*.c files only: the reader's state, and small functions around libdwarf that
- * free what they allocate. */
+/* The state of the plain reader and the functions that its files share. Only plain_*.c include
+ * it. */
 #include <dwarf.h>
 #include <libdwarf.h>
 

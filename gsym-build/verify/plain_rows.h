@@ -22,8 +22,7 @@ struct plain_rows {
 	uint32_t *ids; /* in debug_text, by number - first; DEBUG_NONE until requested */
 };
 
-/* Where the line table of a unit is: the unit's DIE, the sections, and the offset in .debug_line.
- */
+/* The place of a unit's line table; `off` is its offset in .debug_line. */
 struct plain_rows_place {
 	Dwarf_Debug dbg;
 	Dwarf_Die unit;

@@ -18,9 +18,9 @@
 
 struct verify;
 
-/* Reads everything a file describes; `executable` is the stripped file or NULL. The images may be
- * closed afterwards. *debug reports what could not be read. Returns errors as plain_read_with() and
- * the image's readers of symbols. */
+/* Reads everything a file describes; `executable` is the executable of a debug file, or NULL. The
+ * images may be closed afterwards. *debug reports what could not be read. Returns errors as
+ * plain_read_with() and the image's readers of symbols. */
 int verify_open(struct verify **ret, struct image *im, struct image *executable,
 		const struct die_companions *companions, struct debug_report *debug,
 		struct err *err) _must_check_;

@@ -8,7 +8,7 @@
  *	./server(main+0x1d) [0x55d7c4f1a139]        the same, with a symbol
  *	#1 0x7f12 (/usr/lib/libx.so+0x2345)         sanitizers, for what they cannot name
  *	#2 0x00007f12 n/a (/usr/lib/libx.so + 0x2345)
- *	/usr/lib/libx.so+0x2345                     anybody
+ *	/usr/lib/libx.so+0x2345                     many programs
  *	RIP: 0010:do_exit+0x12/0x40 [ext4]          Linux
  *	[0x55d7c4f1a139]  [<ffffffff81000010>]  pc=0x4805a1   bare: of the process, also Go's
  *

@@ -11,7 +11,7 @@
 
 #define CHUNK ((size_t)65536)
 
-/* A frame in the lines at hand. */
+/* A frame in the lines that are being copied. */
 struct place {
 	size_t end; /* where in the text its name goes */
 	struct module *module;
