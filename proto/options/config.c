@@ -76,6 +76,28 @@ static bool read_yes(const char *text, bool *ret_given)
 	return false;
 }
 
+/* Checks a value that does not count, because a higher source has another: a mistake in a file
+ * would otherwise show on the day when nobody overrides it any more. */
+static int check_hidden(const struct option_row *row, const char *text, struct err *err)
+{
+	struct option_row alone = *row;
+	uint64_t unused;
+
+	if (!row->argument || !text)
+		return 0;
+	switch (row->kind) {
+	case OPTION_KIND_CALL:
+		return row->check ? row->check(row->name, text, err) : 0;
+	case OPTION_KIND_NUMBER:
+	case OPTION_KIND_BYTES:
+	case OPTION_KIND_WORD:
+		alone.offset = 0;
+		return option_store(&alone, row->name, &unused, text, err);
+	default:
+		return 0;
+	}
+}
+
 /* Adds the value of a row from a file or a variable, unless a higher source has one. */
 static int add_value(struct config *c, const struct option_row *row, size_t offset,
 		     const char *text, enum config_source source, uint32_t line, struct err *err)
@@ -99,7 +121,7 @@ static int add_value(struct config *c, const struct option_row *row, size_t offs
 		v.text = is_given ? NULL : CONFIG_NO;
 	}
 	if (other && other->source > source)
-		return 0;
+		return check_hidden(row, text, err);
 	return add_config_value(c, &v, err);
 }
 

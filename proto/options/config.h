@@ -5,7 +5,7 @@
  * Reads the configuration of a daemon. The rows that describe its command line also describe its
  * file and its environment, so every option is a key, and none of the three knows one that the
  * others do not. The command line overrides the environment, and that overrides the file; a lower
- * value of an option that a higher source sets is ignored.
+ * value of an option that a higher source sets is checked and ignored.
  *
  *	# mole.conf: a key is the long name of an option.
  *	depth = 12

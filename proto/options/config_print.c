@@ -72,6 +72,10 @@ static bool put_default(struct buf *out, const struct option_row *row, const voi
 			if (i == n)
 				buf_str(out, row->words[i]);
 		return true;
+	case OPTION_KIND_CALL:
+		if (row->usual)
+			config_put_value(out, row->usual);
+		return row->usual != NULL;
 	default:
 		return false;
 	}

@@ -53,6 +53,9 @@ enum option_kind {
  * or a negative code. */
 typedef int option_set_fn(void *at, const char *option, const char *argument, struct err *err);
 
+/* Checks an argument as the setter of the row does, and stores nothing. */
+typedef int option_check_fn(const char *option, const char *argument, struct err *err);
+
 struct option_row {
 	const char *name;         /* long name without dashes; NULL: none */
 	const char *argument;     /* name of the argument in help; NULL: it takes none */
@@ -60,6 +63,8 @@ struct option_row {
 	const char *const *words; /* ends in NULL; not WORD: what completion offers */
 	const struct option_row *rows; /* of OPTION_KIND_ROWS */
 	option_set_fn *set;
+	option_check_fn *check; /* of OPTION_KIND_CALL; NULL: only storing checks an argument */
+	const char *usual;      /* of OPTION_KIND_CALL: the value if none is given; or NULL */
 	uint64_t min, max, unit;
 	const char *variable; /* variable that all programs read for it; NULL: see config.h */
 	size_t offset, count_offset; /* in the struct that is filled */
