@@ -4,10 +4,14 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "limits.h"
 
@@ -46,16 +50,49 @@ bool rpc_listen_is_local(const char *address)
 	       (copy_listen_host(address, host, sizeof(host)) && rpc_listen_is_loopback(host));
 }
 
+/* Looks the numeric host up. Returns NULL when it is a name. */
+static struct addrinfo *parse_listen_host(const char *host)
+{
+	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
+	struct addrinfo *found = NULL;
+
+	if (!strcmp(host, "localhost"))
+		host = "127.0.0.1";
+	return getaddrinfo(host, NULL, &hints, &found) ? NULL : found;
+}
+
+static bool is_any(const char *host)
+{
+	struct in_addr v4;
+	struct in6_addr v6;
+
+	if (inet_pton(AF_INET, host, &v4) == 1)
+		return !v4.s_addr;
+	return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_UNSPECIFIED(&v6);
+}
+
+static int check_unix(const char *path, struct err *err)
+{
+	if (strlen(path) < sizeof(((struct sockaddr_un *)NULL)->sun_path))
+		return 1;
+	return err_set(err, ERR_USAGE, "unix:%s: the path of a socket has at most %zu bytes", path,
+		       sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1);
+}
+
 int rpc_listen_check(const char *address, bool anywhere, struct err *err)
 {
 	const char *colon = strrchr(address, ':');
 	char host[HOST_LEN], *end;
+	struct addrinfo *found;
 	unsigned long port;
 
 	if (!strncmp(address, "unix:", 5) && address[5])
-		return 1;
+		return check_unix(address + 5, err);
 	if (!colon || colon == address)
 		return err_set(err, ERR_USAGE, "'%s' is not HOST:PORT or unix:PATH", address);
+	if (strchr(address, ':') != colon && (address[0] != '[' || colon[-1] != ']'))
+		return err_set(err, ERR_USAGE,
+			       "'%s': an IPv6 address stands in brackets: [::1]:PORT", address);
 	port = strtoul(colon + 1, &end, 10);
 	if (colon[1] < '0' || colon[1] > '9' || *end || port > 65535)
 		return err_set(err, ERR_USAGE, "'%s': '%s' is not a port", address, colon + 1);
@@ -67,7 +104,113 @@ int rpc_listen_check(const char *address, bool anywhere, struct err *err)
 			       "unix:PATH are served (TLS: --tls-cert and --tls-key; --insecure "
 			       "does without)",
 			       host);
+	found = parse_listen_host(host);
+	if (!found)
+		return err_set(err, ERR_USAGE,
+			       "%s is no address: a service listens on an address of the machine, "
+			       "such as 192.0.2.1, or on all ([::])",
+			       host);
+	freeaddrinfo(found);
 	return 0;
+}
+
+/* Returns whether both HOST:PORT are one place, or one includes the other. */
+static bool is_same_place(const char *a, const char *b)
+{
+	const char *port_a = strrchr(a, ':'), *port_b = strrchr(b, ':');
+	char host_a[HOST_LEN], host_b[HOST_LEN];
+
+	if (!strcmp(a, b))
+		return strcmp(port_a, ":0") != 0;
+	if (!strncmp(a, "unix:", 5) || !strncmp(b, "unix:", 5))
+		return false;
+	if (strtoul(port_a + 1, NULL, 10) != strtoul(port_b + 1, NULL, 10) ||
+	    !strtoul(port_a + 1, NULL, 10) || !copy_listen_host(a, host_a, sizeof(host_a)) ||
+	    !copy_listen_host(b, host_b, sizeof(host_b)))
+		return false;
+	return is_any(host_a) || is_any(host_b) || !strcmp(host_a, host_b);
+}
+
+int rpc_listen_check_all(const char *const *addresses, size_t count, struct err *err)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (is_same_place(addresses[j], addresses[i]))
+				return err_set(err, ERR_USAGE,
+					       "%s and %s are one port: 0.0.0.0 and [::] are all "
+					       "addresses, IPv4 and IPv6",
+					       addresses[j], addresses[i]);
+	return 0;
+}
+
+/* Looks at what is at the path. Whether another server has it is decided by the lock. */
+static int try_unix(const char *path, struct err *err)
+{
+	char folder[LIMIT_PATH_LEN];
+	struct stat st;
+	char *slash;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	slash = strrchr(folder, '/');
+	if (!slash || slash == folder)
+		return err_set(err, ERR_USAGE, "%s: a socket needs a directory of its own", path);
+	if (!lstat(path, &st)) {
+		if (!S_ISSOCK(st.st_mode))
+			return err_set(err, ERR_EXISTS, "%s is there, and is no socket", path);
+	} else if (errno != ENOENT) {
+		return err_sys(err, errno, "%s", path);
+	}
+	/* The service makes the last directory only. */
+	*slash = 0;
+	if (!stat(folder, &st))
+		return 0;
+	slash = strrchr(folder, '/');
+	if (slash && slash != folder)
+		*slash = 0;
+	if (slash && stat(folder, &st))
+		return err_sys(err, errno, "%s", folder);
+	return 0;
+}
+
+static int try_bind(const char *address, const struct addrinfo *to, const char *port,
+		    bool may_be_busy, struct err *err)
+{
+	_cleanup_(closep) int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_storage at = {0};
+	const int on = 1;
+	uint16_t number = htons((uint16_t)strtoul(port, NULL, 10));
+
+	memcpy(&at, to->ai_addr, to->ai_addrlen);
+	if (to->ai_family == AF_INET6)
+		((struct sockaddr_in6 *)(void *)&at)->sin6_port = number;
+	else
+		((struct sockaddr_in *)(void *)&at)->sin_port = number;
+	if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
+	    !bind(fd, (const struct sockaddr *)&at, to->ai_addrlen))
+		return 0;
+	if (errno != EADDRINUSE)
+		return err_sys(err, errno, "cannot listen on %s", address);
+	return may_be_busy ? 0
+			   : err_set(err, ERR_EXISTS,
+				     "cannot listen on %s: another program listens there", address);
+}
+
+int rpc_listen_try(const char *address, bool may_be_busy, struct err *err)
+{
+	char host[HOST_LEN];
+	struct addrinfo *to;
+	int rc;
+
+	if (!strncmp(address, "unix:", 5))
+		return try_unix(address + 5, err);
+	if (!copy_listen_host(address, host, sizeof(host)))
+		return err_set(err, ERR_USAGE, "host name too long");
+	to = parse_listen_host(host);
+	if (!to)
+		return err_set(err, ERR_USAGE, "%s is no address", host);
+	rc = try_bind(address, to, strrchr(address, ':') + 1, may_be_busy, err);
+	freeaddrinfo(to);
+	return rc;
 }
 
 int rpc_listen_unix_lock(const char *path, int *ret_lock_fd, struct err *err)

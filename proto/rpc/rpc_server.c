@@ -70,7 +70,8 @@ struct rpc_server {
 	} tables[TABLES_MAX];
 	size_t table_count;
 	struct rpc_stat stat;
-	int lock_fd;
+	int lock_fds[RPC_LISTEN_MAX]; /* of Unix sockets */
+	size_t lock_count;
 	struct rpc_tls *tls;   /* NULL: plain text */
 	struct rpc_gate *gate; /* NULL: everybody may call everything */
 	bool knows;            /* who calls over TLS, or refuses it */
@@ -158,7 +159,6 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 	s->insecure = config->insecure;
 	s->knows = access.client_ca || access.tokens;
 	rpc_runtime_start();
-	s->lock_fd = -1;
 	s->workers = config->workers ? config->workers : RPC_SERVER_WORKERS;
 	s->queue_count = queue_count;
 	pthread_mutex_init(&s->calls.lock, NULL);
@@ -196,14 +196,16 @@ int rpc_server_listen(struct rpc_server *s, const char *address, int *ret_port, 
 {
 	int is_unix = rpc_listen_check(address, s->tls || s->insecure, err);
 	grpc_server_credentials *credentials;
-	int port, rc;
+	int port;
 
 	if (is_unix < 0)
 		return is_unix;
+	TRY(rpc_listen_try(address, false, err));
 	if (is_unix) {
-		rc = rpc_listen_unix_lock(address + 5, &s->lock_fd, err);
-		if (rc)
-			return rc;
+		if (s->lock_count == RPC_LISTEN_MAX)
+			return err_set(err, ERR_LIMIT, "more than %d addresses", RPC_LISTEN_MAX);
+		TRY(rpc_listen_unix_lock(address + 5, &s->lock_fds[s->lock_count], err));
+		s->lock_count++;
 	}
 	if (!s->tls && !rpc_listen_is_local(address))
 		log_warn("--insecure: %s is served in plain text: who reaches it reads and writes "
@@ -216,12 +218,12 @@ int rpc_server_listen(struct rpc_server *s, const char *address, int *ret_port, 
 	credentials = s->tls && !is_unix ? rpc_tls_credentials(s->tls)
 					 : grpc_insecure_server_credentials_create();
 	if (!credentials)
-		return err_set(err, ERR_LIMIT, "more than %d addresses", RPC_TLS_PORTS);
+		return err_set(err, ERR_LIMIT, "more than %d addresses", RPC_LISTEN_MAX);
 	port = grpc_server_add_http2_port(s->server, address, credentials);
 	grpc_server_credentials_release(credentials);
 	if (!port)
 		return err_set(err, ERR_EXISTS, "cannot listen on %s: is it in use?", address);
-	*ret_port = port;
+	*ret_port = is_unix ? 0 : port;
 	return is_unix ? rpc_listen_unix_mode(address + 5, err) : 0;
 }
 
@@ -437,7 +439,8 @@ void rpc_server_close(struct rpc_server *s)
 		grpc_completion_queue_destroy(s->queues[i].cq);
 	pthread_cond_destroy(&s->calls.changed);
 	pthread_mutex_destroy(&s->calls.lock);
-	closep(&s->lock_fd);
+	while (s->lock_count)
+		closep(&s->lock_fds[--s->lock_count]);
 	rpc_tls_close(s->tls);
 	rpc_gate_close(s->gate);
 	rpc_runtime_stop();

@@ -54,10 +54,11 @@ int rpc_server_add(struct rpc_server *s, const struct rpc_method *methods, size_
 		   struct err *err) _must_check_;
 
 /*
- * Listens on HOST:PORT (port 0: any free one, returned in *ret_port), or on unix:PATH, whose
- * directory is made with mode 0750 if there is none, and whose socket gets 0660, under the lock
- * file PATH.lock. Returns ERR_DENIED for an address that is not loopback, without TLS and unless
- * `insecure`, or ERR_EXISTS when another process listens there.
+ * Listens on HOST:PORT (port 0: any free one, returned in *ret_port), or on unix:PATH (port 0),
+ * whose directory is made with mode 0750 if there is none, and whose socket gets 0660, under the
+ * lock file PATH.lock. Called for each address, RPC_LISTEN_MAX at most. Returns ERR_DENIED for an
+ * address that is not loopback, without TLS and unless `insecure`; ERR_EXISTS when another process
+ * listens there; ERR_USAGE for what rpc_listen_check() refuses; or the system's error.
  */
 int rpc_server_listen(struct rpc_server *s, const char *address, int *ret_port,
 		      struct err *err) _must_check_;

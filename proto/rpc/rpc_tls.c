@@ -16,7 +16,7 @@ struct rpc_tls {
 	struct tls_watch *watch;
 	bool asks; /* whether clients have to show certificates */
 	size_t port_count;
-	struct tls_port ports[RPC_TLS_PORTS];
+	struct tls_port ports[RPC_LISTEN_MAX];
 };
 
 static void tell_certificate(struct rpc_tls *t, const char *what)
@@ -95,7 +95,7 @@ grpc_server_credentials *rpc_tls_credentials(struct rpc_tls *t)
 {
 	struct tls_port *port = &t->ports[t->port_count];
 
-	if (t->port_count == RPC_TLS_PORTS)
+	if (t->port_count == RPC_LISTEN_MAX)
 		return NULL;
 	t->port_count++;
 	port->tls = t;

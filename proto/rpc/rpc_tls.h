@@ -11,9 +11,8 @@
 
 #include "base.h"
 #include "err.h"
+#include "rpc_listen.h"
 #include "tls_files.h"
-
-#define RPC_TLS_PORTS 16
 
 struct rpc_tls;
 
@@ -22,7 +21,7 @@ int rpc_tls_open(struct rpc_tls **ret, const struct tls_files *files, struct err
 void rpc_tls_close(struct rpc_tls *t); /* called after the server was closed */
 DEFINE_FREEP(struct rpc_tls, rpc_tls_close);
 
-/* Returns the credentials of one port, released by the caller, or NULL for more than RPC_TLS_PORTS
+/* Returns the credentials of one port, released by the caller, or NULL for more than RPC_LISTEN_MAX
  * ports. */
 grpc_server_credentials *rpc_tls_credentials(struct rpc_tls *t);
 

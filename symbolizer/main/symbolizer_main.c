@@ -11,8 +11,8 @@
 #include "config.h"
 #include "http_pages.h"
 #include "io.h"
-#include "libexec.h"
 #include "limits.h"
+#include "listen_list.h"
 #include "log.h"
 #include "process_limits.h"
 #include "rpc_accept.h"
@@ -22,11 +22,11 @@
 #include "service.h"
 #include "service_rpc.h"
 #include "sighup.h"
+#include "start_check.h"
 #include "stdout_end.h"
 #include "store_check.h"
 #include "store_fault.h"
 #include "symbolizer_admin.h"
-#include "tls_files.h"
 #include "watchdog.h"
 
 /* The smallest budget of a store: its own trees, and a table or two. */
@@ -41,7 +41,7 @@ enum {
 };
 
 struct options {
-	const char *listen;
+	struct listen_list listen;
 	const char *port_file;
 	const char *http, *http_port_file;
 	const char *metrics, *metrics_port_file; /* the names of version 0.1 */
@@ -67,9 +67,13 @@ static const unsigned int local_roles[] = {ROLE_ANONYMOUS, ROLE_READ, ROLE_HOST,
 static const struct option_row rows[] = {
 	OPTION_TEXT(0, "data", "DIR", struct options, service.data_dir,
 		    "the data directory; made if it does not exist"),
-	OPTION_TEXT(0, "listen", "ADDRESS", struct options, listen,
-		    "the address to serve: HOST:PORT, or unix:PATH (127.0.0.1:7077); beyond "
-		    "loopback with TLS only; port 0 takes any free one"),
+	OPTION_CALL(0, "listen", "ADDRESS[,ADDRESS...]", listen_list_add,
+		    "an address to serve (" LISTEN_LIST_DEFAULT
+		    "): HOST:PORT, [HOST]:PORT with IPv6, "
+		    "or unix:PATH; may be repeated. 0.0.0.0 and [::] are all addresses, IPv4 and "
+		    "IPv6; beyond loopback with TLS only; port 0 takes any free one",
+		    .offset = offsetof(struct options, listen), .check = listen_list_check_argument,
+		    .usual = LISTEN_LIST_DEFAULT),
 	OPTION_TEXT(0, "tls-cert", "FILE", struct options, server.tls.cert,
 		    "speak TLS on HOST:PORT, with this certificate (PEM); certificates that lead "
 		    "to a CA follow it in the file. The service takes a new one when the file "
@@ -91,7 +95,8 @@ static const struct option_row rows[] = {
 	OPTION_FLAG(0, "insecure", struct options, server.insecure,
 		    "serve plain text beyond loopback, to everybody who reaches it"),
 	OPTION_TEXT(0, "port-file", "FILE", struct options, port_file,
-		    "write the port to FILE once the service listens"),
+		    "write the port of each --listen to a line of FILE once the service listens; "
+		    "0 for a Unix socket"),
 	OPTION_TEXT(0, "http", "ADDRESS", struct options, http,
 		    "serve /metrics, /healthz and /readyz over HTTP: PORT, 127.0.0.1:PORT or "
 		    "[::1]:PORT"),
@@ -176,36 +181,6 @@ static const struct command_table table = {
 	.usage = &usage,
 };
 
-/* Checks for the worker at the start, because without it every upload fails. */
-static int check_worker(const char *path, struct err *err)
-{
-	char found[LIMIT_PATH_LEN];
-
-	if (!path)
-		return libexec_find("rawstack-table-worker", found, err);
-	return access(path, X_OK) ? err_sys(err, errno, "--table-worker %s", path) : 0;
-}
-
-/* Checks certificates, roles and tokens early. The server reads them again once everything else is
- * open. */
-static int check_identities(const struct rpc_server_config *c, struct err *err)
-{
-	_cleanup_(access_closep) struct access *access = NULL;
-	struct tls_texts texts = {0};
-	int rc = tls_texts_read(&texts, &c->tls, err);
-
-	tls_texts_done(&texts);
-	return rc ? rc : access_open(&access, &c->access, err);
-}
-
-static int write_port(const char *path, int port, struct err *err)
-{
-	char text[16];
-	int len = snprintf(text, sizeof(text), "%d\n", port);
-
-	return io_write_file(path, text, (size_t)len, 0600, err);
-}
-
 /* The parts around the service, in the order of opening. */
 struct program {
 	struct rpc_server *server;
@@ -247,35 +222,38 @@ static int open_http(struct program *p, const struct options *o, struct err *err
 	return config.address ? http_pages_open(&p->http, &config, err) : 0;
 }
 
+static int listen_everywhere(struct rpc_server *server, const struct listen_list *l, int *ports,
+			     struct err *err)
+{
+	for (size_t i = 0; i < l->count; i++)
+		TRY(rpc_server_listen(server, l->texts[i], &ports[i], err));
+	return 0;
+}
+
 static int start_service(struct program *p, const struct options *o, struct err *err)
 {
 	size_t len;
 	const void *set = rpc_reflection_descriptors(&len);
-	int port, rc;
+	int ports[RPC_LISTEN_MAX], rc;
 
-	if ((rc = check_worker(o->service.worker_path, err)) ||
-	    (rc = check_identities(&o->server, err)) || (rc = open_http(p, o, err)) ||
-	    (rc = store_check_by_child(o->service.data_dir, err)) ||
+	if ((rc = start_check_files(o->service.worker_path, &o->server, err)) ||
+	    (rc = open_http(p, o, err)) || (rc = store_check_by_child(o->service.data_dir, err)) ||
 	    (rc = service_open(&p->service, &o->service, err)) ||
 	    (rc = rpc_server_open(&p->server, &o->server, err)) ||
 	    (rc = service_rpc_open(&p->rpc, p->server, p->service, err)) ||
 	    (rc = rpc_health_open(&p->health, p->server, service_rpc_names, err)) ||
 	    (rc = rpc_reflection_open(&p->reflection, p->server, set, len, err)) ||
-	    (rc = rpc_server_listen(p->server, o->listen, &port, err)) ||
+	    (rc = listen_everywhere(p->server, &o->listen, ports, err)) ||
 	    (rc = rpc_server_start(p->server, err)))
 		return rc;
 	http_pages_serve(p->http, p->service, p->server, p->watchdog);
 	rpc_health_set(p->health, true);
 	watchdog_ready(p->watchdog);
 	service_tell_empty(p->service);
-	if (strncmp(o->listen, "unix:", 5) == 0)
-		log_info("listening on %s", o->listen);
-	else
-		log_info("listening on %.*s:%d", (int)(strrchr(o->listen, ':') - o->listen),
-			 o->listen, port);
+	listen_list_tell(&o->listen, ports);
 	if (!o->port_file)
 		return 0;
-	rc = write_port(o->port_file, port, err);
+	rc = listen_list_write_ports(&o->listen, ports, o->port_file, err);
 	return rc ? err_prefix(err, "--port-file") : 0;
 }
 
@@ -322,7 +300,6 @@ static int read_options(int argc, char **argv, struct options *ret, struct confi
 	int rc;
 
 	*ret = (struct options){
-		.listen = "127.0.0.1:7077",
 		.service =
 			{
 				.store_bytes = 10 * GIB,
@@ -346,8 +323,24 @@ static int read_options(int argc, char **argv, struct options *ret, struct confi
 	if (ret->http && ret->metrics)
 		return options_refuse(&usage, err,
 				      "--metrics is the older name of --http: one of them");
-	return ret->service.data_dir ? check_tls(ret, err)
-				     : options_refuse(&usage, err, "--data DIR is required");
+	if (!ret->service.data_dir)
+		return options_refuse(&usage, err, "--data DIR is required");
+	TRY(check_tls(ret, err));
+	return listen_list_complete(&ret->listen, ret->server.tls.cert || ret->server.insecure,
+				    err);
+}
+
+/* Looks at the files and addresses that a start would need, for --check-config. */
+static int check_surroundings(const struct options *o, struct err *err)
+{
+	const struct start_check check = {
+		.listen = &o->listen,
+		.data_dir = o->service.data_dir,
+		.port_files = {o->port_file, o->http_port_file, o->metrics_port_file},
+	};
+
+	TRY(start_check_files(o->service.worker_path, &o->server, err));
+	return start_check_surroundings(&check, err);
 }
 
 static void tell_live(void *ctx _unused_, const struct option_row *row)
@@ -421,6 +414,8 @@ int main(int argc, char **argv)
 		return stdout_end(commands_run(&table, argc, argv, &err), &err);
 	}
 	rc = read_options(argc, argv, &o, &configuration.first, &err);
+	if (!rc && configuration.first.wants_check)
+		rc = check_surroundings(&o, &err);
 	if (!rc)
 		rc = config_answer(&configuration.first, &usage, &o, &err);
 	if (rc)

@@ -95,7 +95,9 @@ class Service:
         # gRPC does at a fork aborts now and then.
         self.process = subprocess.Popen(
             [*self.prefix, "setpriv", "--pdeathsig", "KILL",
-             os.path.join(BIN, "rawstack-symbolizer"), "--data", self.data, "--listen", "127.0.0.1:0", "--port-file", port_file, *self.args],
+             os.path.join(BIN, "rawstack-symbolizer"), "--data", self.data,
+             *(() if "--listen" in self.args else ("--listen", "127.0.0.1:0")),
+             "--port-file", port_file, *self.args],
             stderr=self.stderr)
         deadline = time.monotonic() + 300
         while not os.path.exists(port_file):
@@ -103,7 +105,8 @@ class Service:
                 raise AssertionError("the service did not start")
             time.sleep(0.01)
         with open(port_file, encoding="ascii") as f:
-            self.address = f"127.0.0.1:{int(f.read())}"
+            self.ports = [int(line) for line in f]
+        self.address = f"127.0.0.1:{self.ports[0]}"
         self.channel = grpc.insecure_channel(self.address)
         self.symbolizer = sym_grpc.SymbolizerStub(self.channel)
         self.binaries = bins_grpc.BinariesStub(self.channel)

@@ -3,7 +3,6 @@
 #include "rpc_call_priv.h"
 #include "rpc_client.h"
 #include "rpc_health.h"
-#include "rpc_listen.h"
 #include "rpc_reflection.h"
 #include "rpc_server.h"
 
@@ -697,33 +696,6 @@ static void test_unix_socket(void **state _unused_)
 	rpc_server_close(second);
 }
 
-static void test_listen_addresses(void **state _unused_)
-{
-	static const struct {
-		const char *address;
-		int rc;
-	} rows[] = {
-		{"127.0.0.1:0", 0},
-		{"127.9.9.9:80", 0},
-		{"[::1]:7077", 0},
-		{"localhost:7077", 0},
-		{"unix:/run/x/s", 1},
-		{"0.0.0.0:7077", ERR_DENIED},
-		{"[::]:7077", ERR_DENIED},
-		{"192.168.0.1:1", ERR_DENIED},
-		{"example.org:1", ERR_DENIED},
-		{"127.0.0.1", ERR_USAGE},
-		{"127.0.0.1:x", ERR_USAGE},
-		{":7077", ERR_USAGE},
-		{"", ERR_USAGE},
-		{"localhost.evil:1", ERR_DENIED},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (rpc_listen_check(rows[i].address, false, NULL) != rows[i].rc)
-			fail_msg("'%s'", rows[i].address);
-}
-
 static void test_targets(void **state _unused_)
 {
 	static const struct {
@@ -777,7 +749,6 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_nobody_there),
-		cmocka_unit_test(test_listen_addresses),
 		cmocka_unit_test(test_unix_socket),
 		cmocka_unit_test_setup_teardown(test_unary, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
