@@ -217,7 +217,8 @@ static int check_convert_options(const struct option_usage *usage, struct conver
 	if (!o->out)
 		return options_refuse(usage, err, "-o OUT is missing");
 	if (o->view.json && o->to && o->to != FORMAT_JSON)
-		return options_refuse(usage, err, "--json is --to json, and --to says another");
+		return options_refuse(
+			usage, err, "--json is short for --to json, but --to says another format");
 	if (o->view.json)
 		o->to = FORMAT_JSON;
 	return 0;

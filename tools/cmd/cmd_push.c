@@ -34,7 +34,7 @@ static int add_push_label(void *at, const char *option, const char *text, struct
 	if (!equals || equals == text)
 		return err_set(err, ERR_USAGE, "%s %s: not KEY=VALUE", option, text);
 	if (o->push.label_count == LIMIT_LABELS)
-		return err_set(err, ERR_USAGE, "%s: more than %d of them", option,
+		return err_set(err, ERR_USAGE, "%s: given more than %d times", option,
 			       (int)LIMIT_LABELS);
 	if (strlen(equals + 1) > LIMIT_LABEL_LEN || (size_t)(equals - text) > LIMIT_LABEL_LEN)
 		return err_set(err, ERR_USAGE, "%s %.40s...: longer than %d bytes", option, text,
@@ -98,13 +98,14 @@ static int check_push_arguments(struct arguments *o, size_t file_count, struct e
 	if (o->kernel && (o->kallsyms || o->build_id))
 		return options_refuse(&usage, err,
 				      "--kernel takes neither files nor --kallsyms nor --build-id: "
-				      "it finds them itself");
+				      "it finds the symbols and modules by itself");
 	if (o->kallsyms && !o->build_id)
 		return options_refuse(&usage, err, "--kallsyms needs --build-id");
 	if (o->build_id && !o->kallsyms)
-		return options_refuse(&usage, err, "--build-id is for --kallsyms");
+		return options_refuse(&usage, err, "--build-id needs --kallsyms");
 	if (o->push.table && (o->kernel || o->kallsyms))
-		return options_refuse(&usage, err, "--table is for files");
+		return options_refuse(&usage, err,
+				      "--table goes with files, not with --kernel or --kallsyms");
 	if (!file_count && !o->kernel && !o->kallsyms)
 		return options_refuse(&usage, err, "no file given");
 	o->push.labels = o->label_pointers;

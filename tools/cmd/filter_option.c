@@ -120,7 +120,7 @@ static int set_group(void *at_filter, const char *option, const char *text, stru
 	}
 	word = options_word(option, text, group_words, err);
 	if (word == GROUP_LABEL)
-		return err_set(err, ERR_USAGE, "%s %s: and the label's KEY", option, text);
+		return err_set(err, ERR_USAGE, "%s %s: the label's KEY is missing", option, text);
 	if (word >= 0)
 		f->group = (enum profile_group)word;
 	return word < 0 ? word : 0;

@@ -4,10 +4,10 @@
 /* Refuses `status`, and names the programs that have such a command. */
 static int refuse_status(int argc _unused_, char **argv _unused_, struct err *err)
 {
-	return err_set(
-		err, ERR_USAGE,
-		"status: no such command: of a sampler it is rawstack-sampler status DIR, of "
-		"the binaries of a service rawstack ls (see rawstack --help)");
+	return err_set(err, ERR_USAGE,
+		       "status: no such command: rawstack-sampler status DIR shows a sampler, and "
+		       "rawstack "
+		       "ls the binaries of a service (see rawstack --help)");
 }
 
 static const struct option_usage status_usage = {.name = "rawstack status"};

@@ -12,8 +12,7 @@
 #include "schema.h"
 #include "server_options.h"
 
-#define PROFILE_FILTER_LABELS  32
-#define PROFILE_FILTER_SCHEMAS 32
+#define PROFILE_FILTER_LABELS 32
 
 struct label_filter {
 	char *key, *value; /* for KEY=VALUE */

@@ -33,8 +33,8 @@ static int read_pages(const struct remote_list *l, struct rpc_client *c, bool js
 		if (!page.next_token.len)
 			return 0;
 	}
-	return err_set(err, ERR_LIMIT, "%s: the service sends pages without end",
-		       command_name(l->command));
+	return err_set(err, ERR_LIMIT, "%s: the service sends more than %d pages",
+		       command_name(l->command), LIMIT_LIST_PAGES);
 }
 
 struct list_options {

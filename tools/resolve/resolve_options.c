@@ -10,15 +10,20 @@
 static int check_filter(const struct resolve_options *o, size_t address_count, struct err *err)
 {
 	if (o->build_id || o->name || o->service.server)
-		return options_refuse(&resolve_usage, err, "--filter reads files of this machine");
+		return options_refuse(&resolve_usage, err,
+				      "--filter reads files of this machine: give neither "
+				      "--server nor --build-id nor --name");
 	if (address_count || o->section || o->drop_in || o->style != RESOLVE_TEXT || o->file_off ||
 	    o->source)
-		return options_refuse(&resolve_usage, err,
-				      "--filter copies a log, and nothing else");
+		return options_refuse(
+			&resolve_usage, err,
+			"--filter copies a log: it takes no addresses, and no option that "
+			"says what addresses mean or how answers are printed");
 	if (o->kernel || o->label_count)
-		return options_refuse(&resolve_usage, err,
-				      "--filter takes neither --kernel nor --label; it names the "
-				      "kernel's addresses anyway");
+		return options_refuse(
+			&resolve_usage, err,
+			"--filter takes neither --kernel nor --label; it finds addresses of "
+			"the kernel by itself");
 	return 0;
 }
 
@@ -29,7 +34,7 @@ static int check_target(void *at _unused_, const char *option _unused_, const ch
 	if (strncmp(name, "elf32-", 6) == 0 || strncmp(name, "elf64-", 6) == 0 ||
 	    strcmp(name, "default") == 0)
 		return 0;
-	return err_set(err, ERR_USAGE, "--target %s: not a supported format: only ELF is read",
+	return err_set(err, ERR_USAGE, "--target %s: this format is not supported, only ELF is",
 		       name);
 }
 
@@ -45,18 +50,19 @@ static int check_source(const struct resolve_options *o, struct err *err)
 			"give either -e FILE or --build-id ID, --name, --pid, --kernel");
 	if (!o->build_id && !o->name && o->service.server)
 		return options_refuse(&resolve_usage, err,
-				      "only --build-id and --name need --server");
+				      "--server goes with --build-id or --name only");
 	if (o->label_count && !o->name)
-		return options_refuse(&resolve_usage, err,
-				      "--label chooses among those of a --name");
+		return options_refuse(&resolve_usage, err, "--label needs --name");
 	if (o->file_count > 1)
-		return options_refuse(&resolve_usage, err, "more than one -e is for --filter");
+		return options_refuse(&resolve_usage, err, "more than one -e needs --filter");
 	if (o->section && (!o->file_count || o->file_off))
 		return options_refuse(&resolve_usage, err,
-				      "--section is for addresses of a -e FILE");
+				      "--section needs -e FILE and no --file-off");
 	if ((o->pid || o->kernel) && o->file_off)
-		return options_refuse(&resolve_usage, err,
-				      "addresses of a process are not file offsets");
+		return options_refuse(
+			&resolve_usage, err,
+			"--file-off does not go with --pid or --kernel: their addresses are "
+			"not file offsets");
 	return 0;
 }
 
