@@ -28,9 +28,9 @@ const struct option_row server_file_rows[] = {
 };
 
 const struct option_row server_option_rows[] = {
-	OPTION_TEXT(0, "server", "HOST:PORT", struct server_options, server,
-		    "the service ($RAWSTACK_SERVER)", .variable = "RAWSTACK_SERVER",
-		    .may_be_empty = true),
+	OPTION_TEXT(0, "server", "HOST:PORT,...", struct server_options, server,
+		    "the service; the next one when one cannot be reached ($RAWSTACK_SERVER)",
+		    .variable = "RAWSTACK_SERVER", .may_be_empty = true),
 	OPTION_MORE(server_file_rows),
 	OPTION_END,
 };
@@ -69,7 +69,9 @@ static int find_user_file(char *path, size_t len, struct err *err)
 	if (stat(path, &st)) {
 		const int why = errno;
 
-		if (why != ENOENT && why != ENOTDIR)
+		/* A directory that may not be searched is not this user's, but $HOME is still that
+		 * of another one, as under setpriv(1). */
+		if (why != ENOENT && why != ENOTDIR && why != EACCES)
 			return err_sys(err, why, "%s", path);
 		*path = 0;
 		return 0;

@@ -23,7 +23,7 @@
 #define SERVER_DEFAULT "127.0.0.1:7077"
 
 struct server_options {
-	const char *server; /* servers, separated by commas: HOST:PORT or unix:PATH */
+	const char *server; /* HOST:PORT, [ADDRESS]:PORT or unix:PATH; several: commas between */
 	const char *ca, *cert, *key, *token_file;
 };
 

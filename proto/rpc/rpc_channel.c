@@ -11,6 +11,7 @@
 #include "limits.h"
 #include "log.h"
 #include "rpc_codec.h"
+#include "rpc_failure.h"
 #include "rpc_listen.h"
 #include "trust.h"
 
@@ -21,8 +22,6 @@
 /* Name servers that do not answer become an error before the deadlines of callers (10 s and more)
  * pass, so that callers are told of them. The second name server is asked after 5 s. */
 #define RESOLVE_MS 8000
-
-static const char refused[] = "refused: ";
 
 struct rpc_channel {
 	grpc_channel *channel;
@@ -93,36 +92,16 @@ static int check_server(void *arg, grpc_tls_custom_verification_check_request *r
 		.leaf = request->peer_info.peer_cert ? request->peer_info.peer_cert : "",
 		.chain = request->peer_info.peer_cert_full_chain,
 	};
-	char text[ERR_MESSAGE_MAX + sizeof(refused)];
+	char text[ERR_MESSAGE_MAX + sizeof(RPC_FAILURE_REFUSED)];
 	struct err err;
 
 	*ret_status = GRPC_STATUS_OK;
 	if (trust_check(check->trust, &shown, TRUST_SERVER, check->host, NULL, &err)) {
 		*ret_status = GRPC_STATUS_UNAUTHENTICATED;
-		snprintf(text, sizeof(text), "%s%s", refused, err.message);
+		snprintf(text, sizeof(text), "%s%s", RPC_FAILURE_REFUSED, err.message);
 		*ret_details = gpr_strdup(text);
 	}
 	return 1;
-}
-
-int rpc_channel_explain(const struct rpc_channel *ch, const char *text, struct err *err)
-{
-	/* gRPC puts this text first; a server's own text does not begin so. */
-	static const char failed[] = "failed to connect to all addresses";
-	const char *why = strstr(text, refused);
-
-	if (strncmp(text, failed, sizeof(failed) - 1) != 0)
-		return 0;
-	if (why)
-		return err_set(err, ERR_DENIED, "%s: %s", ch->target, why + sizeof(refused) - 1);
-	if (strstr(text, "wrong version number"))
-		return err_set(err, ERR_UNAVAILABLE, "%s: does not speak TLS (without --ca FILE?)",
-			       ch->target);
-	if (strstr(text, "Socket closed"))
-		return err_set(err, ERR_UNAVAILABLE, "%s: ends the connection (%s?)", ch->target,
-			       ch->has_tls ? "does it ask for another certificate: --cert, --key"
-					   : "does it speak TLS: --ca FILE");
-	return 0;
 }
 
 /* Copies the host of HOST:PORT or [ADDRESS]:PORT. */
@@ -214,6 +193,8 @@ static grpc_channel *create_channel(const char *uri, grpc_channel_credentials *c
 		/* A service that vanished is noticed before the deadlines of callers. */
 		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 20000),
 		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000),
+		/* An attempt to connect, with its handshakes, takes no longer. */
+		rpc_int_arg(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, RPC_CONNECT_MS),
 		/* A service that comes back is found within seconds, not gRPC's two minutes. */
 		rpc_int_arg(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200),
 		rpc_int_arg(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000),
@@ -251,21 +232,33 @@ static int renew_channel(struct rpc_channel *ch, struct err *err)
 	return 0;
 }
 
+/* Refuses a token that would be sent in plain text to another host. */
+static int check_token(const char *target, const struct rpc_identity *id, struct err *err)
+{
+	char host[256];
+
+	if (!rpc_identity_has_token(id) || rpc_identity_has_tls(id) || !strncmp(target, "unix:", 5))
+		return 0;
+	copy_host(target, host, sizeof(host));
+	if (rpc_listen_is_loopback(host))
+		return 0;
+	return err_set(err, ERR_USAGE,
+		       "a token is not sent to %s in plain text: --ca FILE turns TLS on", host);
+}
+
+int rpc_channel_check(const char *target, const struct rpc_identity *identity, struct err *err)
+{
+	char uri[264];
+
+	TRY(target_uri(target, uri, sizeof(uri), err));
+	return check_token(target, identity, err);
+}
+
 /* Takes the identity, without TLS on a Unix socket, which needs none. */
 static int use_identity(struct rpc_channel *ch, struct rpc_identity *id, struct err *err)
 {
-	bool is_unix = !strncmp(ch->target, "unix:", 5);
-	char host[256] = "";
-
-	if (!is_unix)
-		copy_host(ch->target, host, sizeof(host));
-	if (rpc_identity_has_token(id) && !rpc_identity_has_tls(id) && !is_unix &&
-	    !rpc_listen_is_loopback(host))
-		return err_set(err, ERR_USAGE,
-			       "a token is not sent to %s in plain text: --ca FILE turns TLS on",
-			       host);
 	ch->identity = rpc_identity_ref(id);
-	ch->has_tls = rpc_identity_has_tls(id) && !is_unix;
+	ch->has_tls = rpc_identity_has_tls(id) && strncmp(ch->target, "unix:", 5) != 0;
 	return rpc_identity_load(id, err);
 }
 
@@ -280,6 +273,8 @@ int rpc_channel_open(struct rpc_channel **ret, const char *target, struct rpc_id
 	if (snprintf(ch->target, sizeof(ch->target), "%s", target) >= (int)sizeof(ch->target))
 		return err_set(err, ERR_USAGE, "server address too long");
 	rc = target_uri(target, ch->uri, sizeof(ch->uri), err);
+	if (!rc)
+		rc = check_token(target, identity, err);
 	if (!rc && identity)
 		rc = use_identity(ch, identity, err);
 	if (!rc)
@@ -302,6 +297,11 @@ void rpc_channel_close(struct rpc_channel *ch)
 grpc_channel *rpc_channel_get(const struct rpc_channel *ch)
 {
 	return ch->channel;
+}
+
+bool rpc_channel_has_tls(const struct rpc_channel *ch)
+{
+	return ch->has_tls;
 }
 
 char *rpc_channel_authorization(const struct rpc_channel *ch)

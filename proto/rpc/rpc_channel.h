@@ -14,7 +14,15 @@
 #include "err.h"
 #include "rpc_identity.h"
 
+/* The longest that one attempt to connect takes, for one address of a name: two packets that were
+ * lost, and the handshakes. A call has room for two such attempts and an answer. */
+#define RPC_CONNECT_MS 4000
+
 struct rpc_channel;
+
+/* Checks an address, and that a token would not be sent there in plain text: ERR_USAGE. */
+int rpc_channel_check(const char *target, const struct rpc_identity *identity,
+		      struct err *err) _must_check_;
 
 /* gRPC has to be running as long as the channel lives. The channel takes a reference to the
  * identity; NULL means no identity and plain text. */
@@ -34,9 +42,6 @@ void rpc_channel_refresh(struct rpc_channel *ch, bool force);
  * no token. */
 char *rpc_channel_authorization(const struct rpc_channel *ch);
 
-/* Explains the text of a failed call when TLS, or the lack of it, made it fail. Returns ERR_DENIED
- * and what our verification says of the server's certificate, or ERR_UNAVAILABLE and a likely
- * cause, else 0. */
-int rpc_channel_explain(const struct rpc_channel *ch, const char *text, struct err *err);
+bool rpc_channel_has_tls(const struct rpc_channel *ch);
 
 #endif

@@ -37,8 +37,17 @@
 
 struct rpc_client;
 
-/* Opens a client for "HOST:PORT", "[v6]:PORT" or "unix:PATH". Does not connect yet. */
-int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err) _must_check_;
+/*
+ * Opens a client for "HOST:PORT", "[v6]:PORT" or "unix:PATH", or for several servers of one
+ * service, separated by commas (server_list.h). Does not connect yet. Returns ERR_USAGE for a list
+ * in which any server is wrong.
+ *
+ * Of several servers the first is used that can be reached. A call that could not connect, and so
+ * sent nothing, is made to the next server within its time; a call that was cut is not, because it
+ * may have been carried out. An attempt to connect takes RPC_CONNECT_MS at most (rpc_channel.h). A
+ * line in the log says which server is used when it is another one than before.
+ */
+int rpc_client_open(struct rpc_client **ret, const char *list, struct err *err) _must_check_;
 
 /*
  * Does the same with an identity (rpc_identity.h) and keeps a reference to it; NULL: none. New
@@ -49,10 +58,28 @@ int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err
  * A call to a server whose certificate is not trusted fails with ERR_DENIED, and the message says
  * why.
  */
-int rpc_client_open_as(struct rpc_client **ret, const char *target, struct rpc_identity *identity,
+int rpc_client_open_as(struct rpc_client **ret, const char *list, struct rpc_identity *identity,
 		       struct err *err) _must_check_;
+
+/* Opens a client that shares the servers and the identity of another: they find out together which
+ * server is away. The other one may be in use by another thread. */
+int rpc_client_open_like(struct rpc_client **ret, const struct rpc_client *other,
+			 struct err *err) _must_check_;
 void rpc_client_close(struct rpc_client *c);
 DEFINE_FREEP(struct rpc_client, rpc_client_close);
+
+/* Returns the server of the last call, and the first one's before any. Equal servers are equal
+ * pointers, as long as the client lives. */
+const char *rpc_client_server(const struct rpc_client *c);
+
+/* Says that the next calls have nothing to do with earlier ones, so that they may go to another
+ * server: to the first, if it was left a minute ago. Calls that belong together, such as those of
+ * an upload, otherwise stay with one server until it is away. */
+void rpc_client_begin(struct rpc_client *c);
+
+/* Returns for how long the server asked the last call, which failed, to wait (at most ten minutes),
+ * or 0. */
+uint32_t rpc_client_retry_ms(const struct rpc_client *c);
 
 /* Returns whether the last call failed because there was no connection and none could be made. */
 bool rpc_client_is_unreachable(const struct rpc_client *c);

@@ -17,21 +17,7 @@ static int set_servers(struct ship_route *r, const char *list, size_t len, struc
 {
 	struct ship_route to = {.file = r->file, .cluster = r->cluster};
 
-	while (len) {
-		const char *comma = memchr(list, ',', len);
-		size_t n = comma ? (size_t)(comma - list) : len;
-
-		if (!n || n >= SHIP_ROUTE_SERVER_LEN || to.count == SHIP_ROUTE_SERVERS)
-			return err_set(err, ERR_USAGE,
-				       "servers are 1 to %d of HOST:PORT, separated by commas",
-				       SHIP_ROUTE_SERVERS);
-		memcpy(to.servers[to.count], list, n);
-		to.servers[to.count++][n] = 0;
-		list += n + (comma != NULL);
-		len -= n + (comma != NULL);
-	}
-	if (!to.count)
-		return err_set(err, ERR_USAGE, "no server is named");
+	TRY(server_list_read(list, len, to.servers, &to.count, err));
 	memcpy(to.stamp, r->stamp, sizeof(to.stamp));
 	*r = to;
 	return 0;

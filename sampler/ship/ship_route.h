@@ -10,10 +10,11 @@
  * it cannot be read or has no such line, the servers stay as they were, with a warning.
  */
 #include "err.h"
+#include "server_list.h"
 
 enum {
-	SHIP_ROUTE_SERVERS = 16,
-	SHIP_ROUTE_SERVER_LEN = 256,
+	SHIP_ROUTE_SERVERS = SERVER_LIST_MAX,
+	SHIP_ROUTE_SERVER_LEN = SERVER_NAME_LEN,
 };
 
 /* How long another server than the first is used before the first is tried again. */

@@ -13,9 +13,12 @@
 enum {
 	JOBS_DEFAULT = 4,
 	JOBS_MAX = 64,
-	PATIENCE_DEFAULT_S = 60,
+	PATIENCE_USUAL_MS = 60000,
+	CONTACT_USUAL_MS = 3000,
 	PATIENCE_MAX_S = 86400,
 };
+
+#define PATIENCE_NOT_GIVEN UINT32_MAX
 
 struct arguments {
 	struct push_options push;
@@ -65,7 +68,9 @@ static const struct option_row rows[] = {
 	OPTION_NUMBER(0, "jobs", "N", struct arguments, push.jobs, 1, JOBS_MAX, 1,
 		      "files to send at the same time (4)"),
 	OPTION_NUMBER(0, "retry", "SECONDS", struct arguments, push.patience_ms, 0, PATIENCE_MAX_S,
-		      1000, "give up after so long without any progress (60)"),
+		      1000,
+		      "try again until nothing has moved for so long, also at the first contact; "
+		      "0: try once (60; 3 for a service that never answered)"),
 	OPTION_FLAG(0, "kernel", struct arguments, kernel,
 		    "push the symbols of the running kernel (/proc/kallsyms; needs root) and the "
 		    "files of its loaded modules (/lib/modules)"),
@@ -88,7 +93,8 @@ static const struct option_usage usage = {
 		 "the service has already is not sent again. Files that belong to a pushed file "
 		 "are found and sent too: its debug file or its program (both by the program's "
 		 "name), its dwz file, its .dwp package. After a broken connection the upload goes "
-		 "on where it stopped. Fails if anything was not understood, or nothing was found.",
+		 "on where it stopped, and on another server of --server from the beginning. Fails "
+		 "if anything was not understood, or nothing was found.",
 	.rows = rows,
 	.operands_max = OPERANDS_ANY,
 };
@@ -109,6 +115,13 @@ static int check_push_arguments(struct arguments *o, size_t file_count, struct e
 	if (!file_count && !o->kernel && !o->kallsyms)
 		return options_refuse(&usage, err, "no file given");
 	o->push.labels = o->label_pointers;
+	/* Who gives a time means it, also for a service that is being started. Without it, a wrong
+	 * address is told soon. */
+	o->push.contact_ms = o->push.patience_ms;
+	if (o->push.patience_ms == PATIENCE_NOT_GIVEN) {
+		o->push.patience_ms = PATIENCE_USUAL_MS;
+		o->push.contact_ms = CONTACT_USUAL_MS;
+	}
 	return 0;
 }
 
@@ -126,8 +139,7 @@ static int run_push(int argc, char **argv, struct err *err)
 	_cleanup_(push_files_done) struct push_files files = {0};
 	_cleanup_(closep) int kernel_fd = -1;
 	struct push_kallsyms kernel = {.fd = -1};
-	struct arguments o = {
-		.push = {.jobs = JOBS_DEFAULT, .patience_ms = PATIENCE_DEFAULT_S * 1000}};
+	struct arguments o = {.push = {.jobs = JOBS_DEFAULT, .patience_ms = PATIENCE_NOT_GIVEN}};
 	struct operands paths;
 
 	TRY(options_parse(&usage, argc, argv, &o, &paths, err));

@@ -186,7 +186,7 @@ const struct option_row filter_rows[] = {
 	OPTION_CALL(0, "group-by", "WHAT", set_group,
 		    "add up by function, file, line, module, or label:KEY", .words = group_words),
 	OPTION_HEADING("Find names for addresses without one, by build id:"),
-	OPTION_TEXT(0, "server", "HOST:PORT", struct profile_filter, service.server,
+	OPTION_TEXT(0, "server", "HOST:PORT,...", struct profile_filter, service.server,
 		    "ask this service (or $RAWSTACK_SERVER, or that of `rawstack config`); what it "
 		    "lacks comes from files of "
 		    "this machine, at the paths that the profile has, or from:"),

@@ -119,6 +119,7 @@ static int upload_file(struct sender *s, struct upload *u, struct push_line *lin
 	u->pin = o->pin;
 	u->replace = o->replace;
 	u->patience_ms = o->patience_ms;
+	u->contact_ms = o->contact_ms;
 	u->progress = show_push_progress;
 	u->ctx = s;
 	rc = upload_run(s->client, u, &result, err);
@@ -411,7 +412,8 @@ static int start_senders(struct push *p, struct sender *senders, size_t count, s
 
 	for (size_t i = 0; i < count && !rc; i++) {
 		senders[i].push = p;
-		rc = remote_open(&senders[i].client, &p->options->service, err);
+		rc = i ? rpc_client_open_like(&senders[i].client, senders[0].client, err)
+		       : remote_open(&senders[0].client, &p->options->service, err);
 		/* The first sender is this thread. */
 		if (rc || i == 0)
 			continue;

@@ -13,10 +13,10 @@ struct push_options {
 	struct server_options service;
 	const char *name, *version;
 	bool json, pin, replace;
-	bool table;    /* build the table here and send only that */
-	bool alone;    /* send no companion files */
-	uint32_t jobs; /* files at a time */
-	uint32_t patience_ms;
+	bool table;                       /* build the table here and send only that */
+	bool alone;                       /* send no companion files */
+	uint32_t jobs;                    /* files at a time */
+	uint32_t patience_ms, contact_ms; /* upload.h */
 	Rawstack__V1__Label **labels;
 	size_t label_count;
 };

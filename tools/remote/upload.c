@@ -16,7 +16,6 @@ enum {
 	UPLOAD_TIMEOUT_MS = 3600000,
 	PAUSE_MIN_MS = 100,
 	PAUSE_MAX_MS = 5000,
-	CONTACT_MS = 3000, /* patience with a service that never answered */
 };
 
 #define BUILD_TIMEOUT_MS LIMIT_WORKER_WALL_MS
@@ -29,9 +28,12 @@ struct state {
 	uint8_t sha256[DIGEST_LEN];
 	uint8_t id[64]; /* the upload's id, from Begin */
 	size_t id_len;
-	uint64_t offset; /* bytes that the service has or was sent */
-	bool building;   /* a build of the binary is under way */
-	bool answered;   /* the service answered at least once */
+	uint64_t offset;    /* bytes that the service has or was sent */
+	bool building;      /* a build of the binary is under way */
+	bool answered;      /* the service answered at least once */
+	const char *server; /* that the upload is on; NULL: none yet */
+	uint64_t high;      /* the most bytes that this server had or was sent */
+	uint32_t retry_ms;  /* what its last reply asked to wait; 0: it did not */
 };
 
 static void state_done(struct state *s)
@@ -74,6 +76,16 @@ static void show_upload(const struct state *s)
 {
 	if (s->u->progress)
 		s->u->progress(s->u->ctx, s->offset);
+}
+
+/* Notes which server an upload is on. Another one has nothing of it. */
+static void note_server(struct state *s)
+{
+	const char *server = rpc_client_server(s->c);
+
+	if (s->server != server)
+		s->high = 0;
+	s->server = server;
 }
 
 static int upload_refused(const Rawstack__V1__BeginReply *reply, struct err *err)
@@ -163,7 +175,9 @@ static int begin_remote_upload(struct state *s, struct upload_result *r, struct 
 			    &rawstack__v1__begin_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
 			    err));
 	s->answered = true;
+	note_server(s);
 	reply = (const Rawstack__V1__BeginReply *)message;
+	s->retry_ms = reply->retry_ms;
 	if (reply->status == RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_PRESENT) {
 		r->present = r->tries == 1 || !r->sent;
 		take_report(r, &message, reply->report);
@@ -262,31 +276,42 @@ static bool is_passing(int code)
 	       code == ERR_CANCELLED;
 }
 
+/* Sleeps as long as the service asked for, or else pause_ms, but not beyond left_ms. */
+static void pause_upload(const struct state *s, uint64_t pause_ms, uint64_t left_ms)
+{
+	const uint32_t refused_ms = rpc_client_retry_ms(s->c);
+	const uint32_t asked_ms = refused_ms ? refused_ms : s->retry_ms;
+
+	pause_ms = asked_ms > pause_ms ? asked_ms : pause_ms;
+	usleep((useconds_t)(pause_ms < left_ms ? pause_ms : left_ms) * 1000);
+}
+
 static int attempt_uploads(struct state *s, struct upload_result *r, struct err *err)
 {
 	const struct io *io = io_system();
-	uint64_t pause_ms = PAUSE_MIN_MS, moved_ns = io->mono_ns(io->ctx), high = 0;
+	uint64_t pause_ms = PAUSE_MIN_MS, moved_ns = io->mono_ns(io->ctx);
 
+	rpc_client_begin(s->c);
 	for (;;) {
-		uint32_t patience_ms = s->u->patience_ms;
-		uint64_t now;
+		uint64_t now, still_ms, patience_ms;
 		int rc;
 
 		r->tries++;
+		s->retry_ms = 0;
 		rc = attempt_upload(s, r, err);
 		if (!is_passing(rc))
 			return rc;
 		now = io->mono_ns(io->ctx);
-		if (s->offset > high || s->building) {
-			high = s->offset > high ? s->offset : high;
+		if (s->offset > s->high || s->building) {
+			s->high = s->offset > s->high ? s->offset : s->high;
 			moved_ns = now;
 			pause_ms = s->building ? pause_ms : PAUSE_MIN_MS;
 		}
-		if (!s->answered && patience_ms > CONTACT_MS)
-			patience_ms = CONTACT_MS;
-		if (now - moved_ns >= patience_ms * UINT64_C(1000000))
+		still_ms = (now - moved_ns) / 1000000;
+		patience_ms = s->answered ? s->u->patience_ms : s->u->contact_ms;
+		if (still_ms >= patience_ms)
 			return rc;
-		usleep((useconds_t)pause_ms * 1000);
+		pause_upload(s, pause_ms, patience_ms - still_ms);
 		pause_ms = pause_ms * 2 < PAUSE_MAX_MS ? pause_ms * 2 : PAUSE_MAX_MS;
 	}
 }

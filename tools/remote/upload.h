@@ -4,7 +4,8 @@
 /*
  * Uploads one binary to the service: Begin, Upload, Finish, and the report. If the connection or
  * the service fails on the way, it tries again with growing pauses, from the byte up to which the
- * service has the file, until nothing has moved for a while.
+ * service has the file, until nothing has moved for a while. It waits longer when the service asks
+ * for it. On another server than before the upload begins anew, because servers do not share files.
  */
 #include "build_id.h"
 #include "remote.h"
@@ -17,7 +18,8 @@ struct upload {
 	Rawstack__V1__Label **labels;
 	size_t label_count;
 	bool pin, replace;
-	uint32_t patience_ms; /* fails after so long without progress */
+	uint32_t patience_ms; /* fails after so long without progress; 0: makes one attempt */
+	uint32_t contact_ms;  /* likewise, as long as the service never answered */
 	/* Called with the bytes of the file that were sent, which may fall if the service has fewer
 	 * than it took. When all were sent, the table is being built. May be NULL. */
 	void (*progress)(void *ctx, uint64_t done);
