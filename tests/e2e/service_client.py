@@ -149,6 +149,34 @@ class Service:
                                     timeout=120)
 
 
+# As tests/skips.allow has it.
+NO_NODE = "no Node.js with grpc-js: npm is not installed, or its registry cannot be reached"
+PACKAGES = ["@grpc/grpc-js@1.12.6", "@grpc/proto-loader@0.7.13"]
+
+
+def node_modules():
+    """Downloaded once."""
+    cache = os.environ.get("RAWSTACK_CACHE", "/var/cache/rawstack-tests")
+    folder = os.path.join(cache, "node-grpc")
+    modules = os.path.join(folder, "node_modules")
+    if not shutil.which("node"):
+        skip(NO_NODE)
+    if not os.path.isdir(modules):
+        partial = f"{folder}.partial-{os.getpid()}"
+        try:
+            os.makedirs(partial)
+            subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
+                            "--fetch-retries", "1", "--prefix", partial, *PACKAGES],
+                           check=True, timeout=300, stdout=subprocess.DEVNULL)
+            os.rename(partial, folder)
+        except (OSError, subprocess.SubprocessError):
+            if not os.path.isdir(modules):
+                skip(NO_NODE)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return modules
+
+
 def failed(code, function, *args, text="", **kwargs):
     """The call must fail with this status, and its details hold the text."""
     try:

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+fn main() -> std::io::Result<()> {
+    // Where the contract is: two folders up, unless the file was copied elsewhere.
+    let proto = std::env::var("RAWSTACK_PROTO").unwrap_or("../..".into());
+    let files = ["binaries", "common", "symbolizer"].map(|f| format!("{proto}/rawstack/v1/{f}.proto"));
+    println!("cargo:rerun-if-env-changed=RAWSTACK_PROTO");
+    tonic_build::configure().build_server(false).compile_protos(&files, &[proto])
+}
