@@ -162,15 +162,35 @@ static bool copy_san(const GENERAL_NAME *name, char to[static NAME_MAX_LEN], boo
 			ASN1_STRING_get0_data(value)) < NAME_MAX_LEN;
 }
 
+/* Sets the name of the client, and the number for it. */
+static void name_caller(struct access_verdict *v, const char *name)
+{
+	uint8_t digest[SHA256_DIGEST_LENGTH];
+
+	SHA256((const uint8_t *)name, strlen(name), digest);
+	memcpy(&v->key, digest, sizeof(v->key));
+	snprintf(v->who, sizeof(v->who), "%s", name);
+}
+
+static void set_quota_of(const struct access *a, const char *name, struct access_verdict *v)
+{
+	struct roles_quota quota = ROLES_QUOTA_INIT;
+
+	if (a->roles)
+		roles_add_quota(a->roles, name, &quota);
+	v->quota = quota.limits;
+}
+
 static void name_certificate(const struct access *a, const X509 *x, struct access_verdict *ret)
 {
 	GENERAL_NAMES *names = X509_get_ext_d2i(x, NID_subject_alt_name, NULL, NULL);
 	char name[NAME_MAX_LEN], subject[CERTIFICATE_NAME_LEN];
+	struct roles_quota quota = ROLES_QUOTA_INIT;
+	bool is_uri, has_dns = false;
 	int uris = 0;
-	bool is_uri;
 
 	certificate_subject(x, subject);
-	snprintf(ret->who, sizeof(ret->who), "%s", subject);
+	name_caller(ret, subject);
 	ret->roles = ROLE_ANONYMOUS;
 	if (!a->roles)
 		ret->roles |= ROLE_READ | ROLE_WRITE;
@@ -180,11 +200,19 @@ static void name_certificate(const struct access *a, const X509 *x, struct acces
 		if (!copy_san(sk_GENERAL_NAME_value(names, i), name, &is_uri) ||
 		    (is_uri && uris != 1))
 			continue;
-		if (is_uri)
-			snprintf(ret->who, sizeof(ret->who), "%s", name);
-		if (a->roles)
-			ret->roles |= roles_of_name(a->roles, name);
+		/* The name is the URI, else the first DNS name, else the subject. */
+		if (is_uri || (!has_dns && uris != 1))
+			name_caller(ret, name);
+		has_dns = has_dns || !is_uri;
+		if (!a->roles)
+			continue;
+		ret->roles |= roles_of_name(a->roles, name);
+		roles_add_quota(a->roles, name, &quota);
 	}
+	/* A certificate without names has the quotas of "default". */
+	if (a->roles)
+		roles_add_quota(a->roles, "", &quota);
+	ret->quota = quota.limits;
 	GENERAL_NAMES_free(names);
 }
 
@@ -241,6 +269,7 @@ static int find_token(struct access *a, const struct access_shown *shown,
 		      struct access_verdict *ret, struct err *err)
 {
 	const char *name;
+	char full[128];
 
 	snprintf(ret->who, sizeof(ret->who), "a token");
 	if (shown->is_plain && !shown->is_local)
@@ -249,7 +278,9 @@ static int find_token(struct access *a, const struct access_shown *shown,
 	name = a->tokens ? tokens_find(a->tokens, shown->token) : NULL;
 	if (!name)
 		return err_set(err, ERR_UNAUTHENTICATED, "the token is not known");
-	snprintf(ret->who, sizeof(ret->who), "token:%s", name);
+	snprintf(full, sizeof(full), "token:%s", name);
+	name_caller(ret, full);
+	set_quota_of(a, full, ret);
 	ret->roles |= a->roles ? roles_of_name(a->roles, ret->who) : ROLE_READ | ROLE_WRITE;
 	return 0;
 }
@@ -273,7 +304,8 @@ static int judge_locked(struct access *a, const struct access_shown *shown,
 	if (!shown->is_local && (a->trust || a->tokens) && !shown->is_plain)
 		return err_set(err, ERR_UNAUTHENTICATED,
 			       "neither a certificate nor a token was shown");
-	snprintf(ret->who, sizeof(ret->who), shown->is_local ? "local" : "anonymous");
+	name_caller(ret, shown->is_local ? "local" : "anonymous");
+	set_quota_of(a, ret->who, ret);
 	ret->roles |= a->config.local_roles;
 	return 0;
 }
@@ -283,7 +315,8 @@ int access_judge(struct access *a, const struct access_shown *shown, struct acce
 {
 	int rc;
 
-	*ret = (struct access_verdict){.roles = ROLE_ANONYMOUS, .who = "nobody"};
+	*ret = (struct access_verdict){
+		.roles = ROLE_ANONYMOUS, .who = "nobody", .quota = quota_no_limits};
 	pthread_mutex_lock(&a->lock);
 	look_at_access(a);
 	rc = judge_locked(a, shown, ret, err);

@@ -42,7 +42,9 @@ struct access_shown {
 
 struct access_verdict {
 	unsigned int roles; /* ROLE_ANONYMOUS and what else it has */
-	char who[128];      /* "spiffe://a/b", "token:ci", "local" */
+	char who[128];      /* "spiffe://a/b", "DNS:a", "CN=a", "token:ci", "local" */
+	uint64_t key;       /* a number for the whole name, of which `who` may lack the end */
+	struct quota_limits quota;
 };
 
 /* 0, or ERR_UNAUTHENTICATED and why; then the verdict has ROLE_ANONYMOUS, and who it claims to be.

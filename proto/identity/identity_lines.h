@@ -6,7 +6,7 @@
 #include "err.h"
 
 enum {
-	IDENTITY_WORDS = 3 /* more are counted, not kept */
+	IDENTITY_WORDS = 6 /* more are counted, not kept */
 };
 
 struct identity_lines {

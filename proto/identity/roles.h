@@ -11,11 +11,15 @@
  *	read   DNS:grafana.example.org
  *	admin  token:ops                       a token by its name (tokens.h)
  *
+ *	quota  spiffe://example.org/web*  bytes-a-day=10G requests=8 builds=1
+ *	quota  default                    requests=32
+ *
  * A client that several lines name has the roles of all of them. A certificate with several URIs
  * has none that counts, as SPIFFE has it (X.509-SVID, section 2). Safe from any thread.
  */
 #include "base.h"
 #include "err.h"
+#include "quotas.h"
 
 /* The most bytes of the file. */
 #define LIMIT_ROLES_LEN MIB
@@ -52,5 +56,20 @@ DEFINE_FREEP(struct roles, roles_free);
 
 /* The roles of one name, such as "DNS:a" or "token:b". */
 unsigned int roles_of_name(const struct roles *r, const char *name);
+
+/* The quotas that lines have given so far, each with the length of the name that gave it. */
+struct roles_quota {
+	struct quota_limits limits;
+	size_t len[QUOTA_KINDS];
+};
+
+#define ROLES_QUOTA_INIT                                        \
+	{                                                       \
+		.limits = { {QUOTA_ANY, QUOTA_ANY, QUOTA_ANY} } \
+	}
+
+/* Adds the quotas of one name, which may also be "local" or "anonymous". Of the lines for a name
+ * the longest decides each quota, and "default" is the shortest. */
+void roles_add_quota(const struct roles *r, const char *name, struct roles_quota *quota);
 
 #endif

@@ -41,6 +41,7 @@ void rpc_call_unref(struct rpc_call *c)
 	calls->unread_len -= c->unread_len;
 	pthread_mutex_unlock(&calls->lock);
 	grpc_call_unref(c->call);
+	rpc_gate_leave(calls->gate, &c->pass);
 	arena_done(&c->arena);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
@@ -63,9 +64,11 @@ static void start_call_ops(struct rpc_call *c, const grpc_op *ops, size_t count,
 static void fill_refusal(const struct rpc_call *c, struct rpc_refusal *r)
 {
 	grpc_status_code status = rpc_status_of_code(c->code);
+	uint32_t pushback_ms = rpc_refusal_pushback_ms(status, c->too_large);
 
-	rpc_refusal_init(r, status, c->message, rpc_refusal_pushback_ms(status, c->too_large),
-			 c->method ? c->method->request : NULL);
+	if (pushback_ms)
+		pushback_ms += c->pass.retry_ms;
+	rpc_refusal_init(r, status, c->message, pushback_ms, c->method ? c->method->request : NULL);
 }
 
 /* Sends what is due next: the headers, a reply, or the status. */
@@ -289,6 +292,11 @@ static int handle_call(struct rpc_call *c, struct err *err)
 	}
 	if (c->incoming_end)
 		return m->end ? m->end(c, err) : RPC_DONE;
+	rc = rpc_gate_charge(c->calls->gate, &c->pass, grpc_byte_buffer_length(c->incoming), err);
+	if (rc) {
+		rpc_stat_refuse(c->calls->stat, RPC_REFUSED_QUOTA);
+		return rc;
+	}
 	rc = rpc_unpack(c->incoming, m->request, &c->arena, &request, err);
 	grpc_byte_buffer_destroy(c->incoming);
 	c->incoming = NULL;
@@ -357,20 +365,22 @@ static uint32_t client_of(grpc_call *call)
 }
 
 void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_method *method,
-		    const struct access_verdict *caller, int refuse_code,
-		    const char *refuse_message)
+		    const struct rpc_pass *pass, int refuse_code, const char *refuse_message)
 {
 	struct rpc_call *c = calloc(1, sizeof(*c));
 	grpc_op op = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER};
 
 	if (!c) {
+		struct rpc_pass back = *pass;
+
+		rpc_gate_leave(calls->gate, &back);
 		grpc_call_unref(call);
 		return;
 	}
 	c->calls = calls;
 	c->call = call;
 	c->method = method;
-	c->caller = *caller;
+	c->pass = *pass;
 	c->number = atomic_fetch_add(&calls->numbers, 1);
 	c->stat = rpc_stat_row(calls->stat, method);
 	c->begin_ns = io_mono_ns();
@@ -450,7 +460,13 @@ void rpc_call_finish(struct rpc_call *c, int code, const char *message)
 
 unsigned int rpc_call_roles(const struct rpc_call *c)
 {
-	return c->caller.roles;
+	return c->pass.caller.roles;
+}
+
+uint64_t rpc_call_builds(const struct rpc_call *c, uint64_t *ret_owner)
+{
+	*ret_owner = c->pass.caller.key;
+	return *ret_owner ? c->pass.caller.quota.most[QUOTA_BUILDS] : QUOTA_ANY;
 }
 
 void *rpc_call_ctx(const struct rpc_call *c)

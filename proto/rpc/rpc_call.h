@@ -8,7 +8,7 @@
 #include <grpc/grpc.h>
 #include <pthread.h>
 
-#include "access.h"
+#include "rpc_gate.h"
 #include "rpc_method.h"
 #include "rpc_stat.h"
 #include "rpc_wait.h"
@@ -28,6 +28,7 @@ struct rpc_calls {
 	size_t live;
 	struct rpc_stat *stat;    /* borrowed */
 	_Atomic uint64_t numbers; /* the number of the next call */
+	struct rpc_gate *gate;    /* borrowed; NULL: everybody may call everything */
 	/* Calls whose peer is silent: it has sent no message yet, it sends no further one, or it
 	 * does not read a reply. */
 	struct rpc_waits begun, idle, unread;
@@ -40,11 +41,10 @@ bool rpc_calls_make_place(struct rpc_calls *calls);
 
 /*
  * Takes over an accepted call and runs it to its end. With a refuse_code the call is refused
- * at once with it and the message; method may be NULL then. Every call is refused when memory is
- * out.
+ * at once with it and the message; method may be NULL then. The pass is copied, and given back at
+ * the end. Every call is refused when memory is out.
  */
 void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_method *method,
-		    const struct access_verdict *caller, int refuse_code,
-		    const char *refuse_message);
+		    const struct rpc_pass *pass, int refuse_code, const char *refuse_message);
 
 #endif

@@ -27,7 +27,7 @@ struct rpc_call {
 	struct rpc_calls *calls;
 	grpc_call *call;
 	const struct rpc_method *method;
-	struct access_verdict caller; /* who it is, and what it may */
+	struct rpc_pass pass;
 	atomic_uint refs;
 	atomic_bool cancelled;
 	struct rpc_stat_row *stat;

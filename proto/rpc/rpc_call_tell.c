@@ -24,8 +24,8 @@ void rpc_call_event(const struct rpc_call *c, struct event *e)
 	gpr_free(text);
 	event_hex64(e, "request", c->number);
 	event_text(e, "client", peer);
-	if (*c->caller.who)
-		event_text(e, "identity", c->caller.who);
+	if (*c->pass.caller.who)
+		event_text(e, "identity", c->pass.caller.who);
 	event_text(e, "method", c->method ? c->method->path + 1 : "other");
 	event_seconds(e, "seconds", now > c->begin_ns ? now - c->begin_ns : 0);
 }

@@ -17,25 +17,27 @@
 
 struct rpc_gate {
 	struct access *access;
+	struct quotas *quotas;
 };
 
-int rpc_gate_open(struct rpc_gate **ret, const struct access_config *config, struct err *err)
+int rpc_gate_open(struct rpc_gate **ret, const struct access_config *config, const char *quotas,
+		  struct err *err)
 {
 	_cleanup_(rpc_gate_closep) struct rpc_gate *g = calloc(1, sizeof(*g));
-	int rc;
 
 	if (!g)
 		return err_no_memory(err);
-	rc = access_open(&g->access, config, err);
-	if (!rc)
-		*ret = TAKE_PTR(g);
-	return rc;
+	TRY(access_open(&g->access, config, err));
+	TRY(quotas_open(&g->quotas, quotas, err));
+	*ret = TAKE_PTR(g);
+	return 0;
 }
 
 void rpc_gate_close(struct rpc_gate *g)
 {
 	if (!g)
 		return;
+	quotas_close(g->quotas);
 	access_close(g->access);
 	free(g);
 }
@@ -108,25 +110,41 @@ static int judge_call(struct rpc_gate *g, const grpc_auth_context *context, cons
 }
 
 int rpc_gate_admit(struct rpc_gate *g, grpc_call *call, const grpc_metadata_array *metadata,
-		   const struct rpc_method *method, struct access_verdict *ret, struct err *err)
+		   const struct rpc_method *method, struct rpc_pass *ret, struct err *err)
 {
+	struct access_verdict *caller = &ret->caller;
 	grpc_auth_context *context;
 	char *peer, has[40];
 	int rc = 0;
 
-	*ret = (struct access_verdict){.roles = ROLE_ANONYMOUS};
+	*ret = (struct rpc_pass){.caller = {.roles = ROLE_ANONYMOUS, .quota = quota_no_limits}};
 	if (method->roles & ROLE_ANONYMOUS)
 		return 0;
 	context = grpc_call_auth_context(call);
 	peer = grpc_call_get_peer(call);
-	rc = judge_call(g, context, peer ? peer : "", metadata, ret, err);
-	if (!rc && !(ret->roles & method->roles)) {
-		role_names(ret->roles, has);
-		rc = err_set(err, ERR_DENIED, "%s has no role for %s (its roles: %s)", ret->who,
+	rc = judge_call(g, context, peer ? peer : "", metadata, caller, err);
+	if (!rc && !(caller->roles & method->roles)) {
+		role_names(caller->roles, has);
+		rc = err_set(err, ERR_DENIED, "%s has no role for %s (its roles: %s)", caller->who,
 			     method->path, has);
 	}
+	if (!rc)
+		rc = quotas_begin(g->quotas, &(struct quota_owner){caller->key, caller->who},
+				  &caller->quota, &ret->account, &ret->retry_ms, err);
 	gpr_free(peer);
 	if (context)
 		grpc_auth_context_release(context);
 	return rc;
+}
+
+int rpc_gate_charge(struct rpc_gate *g, struct rpc_pass *pass, size_t len, struct err *err)
+{
+	return pass->account ? quotas_charge(g->quotas, pass->account, len, &pass->retry_ms, err)
+			     : 0;
+}
+
+void rpc_gate_leave(struct rpc_gate *g, struct rpc_pass *pass)
+{
+	if (pass->account)
+		quotas_end(g->quotas, TAKE_PTR(pass->account));
 }

@@ -150,13 +150,14 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 	rc = config->tls.cert || config->tls.key ? rpc_tls_open(&s->tls, &config->tls, err) : 0;
 	access.client_ca = config->tls.ca;
 	if (!rc && access.local_roles)
-		rc = rpc_gate_open(&s->gate, &access, err);
+		rc = rpc_gate_open(&s->gate, &access, config->quotas, err);
 	if (rc) {
 		rpc_tls_close(s->tls);
 		free(s);
 		return rc;
 	}
 	s->insecure = config->insecure;
+	s->calls.gate = s->gate;
 	s->knows = access.client_ca || access.tokens;
 	rpc_runtime_start();
 	s->workers = config->workers ? config->workers : RPC_SERVER_WORKERS;
@@ -272,7 +273,7 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 	struct rpc_server *s = a->server;
 	const struct rpc_method *m = a->method;
 	size_t live, most = LIMIT_CALLS + (m ? APART_JOBS : 0);
-	struct access_verdict caller = {.roles = ROLES_ANYONE};
+	struct rpc_pass pass = {.caller = {.roles = ROLES_ANYONE, .quota = quota_no_limits}};
 	char path[256];
 	struct err err = {0};
 
@@ -292,11 +293,12 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 			rpc_stat_refuse(&s->stat, RPC_REFUSED_METHOD);
 			(void)err_set(&err, ERR_UNSUPPORTED, "%s is not served", path);
 		} else if (s->gate &&
-			   rpc_gate_admit(s->gate, a->call, &a->metadata, m, &caller, &err)) {
-			rpc_stat_refuse(&s->stat, err.code == ERR_DENIED ? RPC_REFUSED_ROLE
-									 : RPC_REFUSED_IDENTITY);
+			   rpc_gate_admit(s->gate, a->call, &a->metadata, m, &pass, &err)) {
+			rpc_stat_refuse(&s->stat, err.code == ERR_DENIED  ? RPC_REFUSED_ROLE
+						  : err.code == ERR_LIMIT ? RPC_REFUSED_QUOTA
+									  : RPC_REFUSED_IDENTITY);
 		}
-		rpc_call_begin(&s->calls, a->call, m, &caller, err.code, err.message);
+		rpc_call_begin(&s->calls, a->call, m, &pass, err.code, err.message);
 	}
 	if (!a->method)
 		grpc_call_details_destroy(&a->details);

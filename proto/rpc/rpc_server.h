@@ -44,6 +44,7 @@ struct rpc_server_config {
 	/* Who may call what; its client_ca is that of tls. Without local_roles everybody may call
 	 * everything. */
 	struct access_config access;
+	const char *quotas; /* path of the record of quotas.h; NULL: a restart forgets */
 };
 
 int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *config,

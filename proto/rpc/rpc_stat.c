@@ -28,7 +28,8 @@ static const char *const refusal_names[RPC_REFUSALS] = {
 	[RPC_REFUSED_CALLS] = "calls",       [RPC_REFUSED_METHOD] = "method",
 	[RPC_REFUSED_IDENTITY] = "identity", [RPC_REFUSED_ROLE] = "role",
 	[RPC_REFUSED_QUEUE] = "queue",       [RPC_REFUSED_TURN] = "turn",
-	[RPC_REFUSED_REQUEST] = "request",   [RPC_REFUSED_SILENT] = "silent",
+	[RPC_REFUSED_QUOTA] = "quota",       [RPC_REFUSED_REQUEST] = "request",
+	[RPC_REFUSED_SILENT] = "silent",
 };
 
 const char *rpc_status_name(grpc_status_code status)

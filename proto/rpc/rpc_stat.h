@@ -24,6 +24,7 @@ enum rpc_refused {
 	RPC_REFUSED_METHOD,   /* nothing serves it */
 	RPC_REFUSED_IDENTITY, /* nobody knows who calls */
 	RPC_REFUSED_ROLE,     /* the caller has no role for it */
+	RPC_REFUSED_QUOTA,    /* the caller's quota of requests or bytes is used up */
 	RPC_REFUSED_QUEUE,    /* too many requests wait for a worker */
 	RPC_REFUSED_TURN,     /* it waited for a worker, and gave its place to another client's */
 	RPC_REFUSED_REQUEST,  /* its request cannot be read */

@@ -84,6 +84,8 @@ struct upload {
 	bool mixed;                  /* more than one client sent its bytes */
 	struct upload_mark marks[2]; /* two points to measure its pace, the older first */
 	uint32_t client;             /* the client that began it last; 0: none since the start */
+	uint64_t owner;              /* the identity that began it last; 0: not known */
+	uint64_t owner_builds;       /* how many of the owner's may be built at the same time */
 	bool streaming;              /* attached to a stream */
 	bool writing;                /* the stream writes a chunk at this moment */
 	bool lost;                   /* replaced or dropped; its stream frees it */
@@ -150,6 +152,11 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, 
 		  Rawstack__V1__BeginStatus *ret_status, uint8_t token[static UPLOAD_TOKEN_LEN],
 		  uint64_t *ret_offset, const char **ret_reason, bool *ret_passing,
 		  struct err *err);
+
+/* Says who began an upload last, and how many uploads of that identity may be built at the same
+ * time: the others wait for their turn. owner is not 0. A restart forgets it. */
+void uploads_own(struct uploads *u, const uint8_t token[static UPLOAD_TOKEN_LEN], uint64_t owner,
+		 uint64_t builds);
 
 /*
  * Attaches an upload to one stream, until uploads_detach(). Returns ERR_NOT_FOUND if no upload has

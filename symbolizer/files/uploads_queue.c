@@ -66,6 +66,20 @@ void uploads_gather_left(struct uploads *u, bool receiving_too)
 		}
 }
 
+void uploads_own(struct uploads *u, const uint8_t token[static UPLOAD_TOKEN_LEN], uint64_t owner,
+		 uint64_t builds)
+{
+	struct upload *up;
+
+	pthread_mutex_lock(&u->lock);
+	up = uploads_find_token(u, token, UPLOAD_TOKEN_LEN);
+	if (up) {
+		up->owner = owner;
+		up->owner_builds = builds;
+	}
+	pthread_mutex_unlock(&u->lock);
+}
+
 /* Returns an upload's rank; the lowest is next. A file of twice the size is one rank behind. */
 static int64_t rank_of(const struct uploads *u, const struct upload *up)
 {
@@ -76,11 +90,16 @@ static int64_t rank_of(const struct uploads *u, const struct upload *up)
 	return rank - (int64_t)((u->begun - up->queued_at) / BUILDS_FOR_A_RANK);
 }
 
-/* Returns whether the client has as many builders as one may have. */
+/* Returns whether the client, or the identity that it has shown, has as many builders as one may
+ * have. */
 static bool has_builders(const struct uploads *u, const struct upload *of)
 {
-	unsigned int running = 0;
+	unsigned int running = 0, owned = 0;
 
+	for (const struct upload *up = u->list; of->owner && up; up = up->next)
+		owned += up->state == UPLOAD_RUNNING && up->owner == of->owner;
+	if (of->owner && owned >= of->owner_builds)
+		return true;
 	if (u->builders < 2 || !of->client)
 		return false;
 	for (const struct upload *up = u->list; up; up = up->next)

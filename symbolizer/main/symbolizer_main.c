@@ -84,8 +84,10 @@ static const struct option_row rows[] = {
 		    "each client has to present a certificate that one of these CAs signed (mTLS)"),
 	OPTION_TEXT(0, "roles", "FILE", struct options, server.access.roles,
 		    "which roles clients have: lines \"ROLE NAME\", where ROLE is read, host, "
-		    "write or admin, and NAME spiffe://..., URI:..., DNS:... or token:...; without "
-		    "it each known client has read and write"),
+		    "write or admin, and NAME spiffe://..., URI:..., DNS:... or token:...; and "
+		    "what they may take: lines \"quota NAME bytes-a-day=N requests=N builds=N\", "
+		    "where NAME may also be default, local or anonymous; without it each known "
+		    "client has read and write"),
 	OPTION_TEXT(0, "tokens", "FILE", struct options, server.access.tokens,
 		    "the tokens that clients may show instead of a certificate: lines "
 		    "\"NAME TOKEN\" or \"NAME sha256:HEX\""),
@@ -234,12 +236,18 @@ static int start_service(struct program *p, const struct options *o, struct err 
 {
 	size_t len;
 	const void *set = rpc_reflection_descriptors(&len);
+	struct rpc_server_config server = o->server;
+	char quotas[LIMIT_PATH_LEN];
 	int ports[RPC_LISTEN_MAX], rc;
 
+	if (snprintf(quotas, sizeof(quotas), "%s/quotas", o->service.data_dir) >=
+	    (int)sizeof(quotas))
+		return err_set(err, ERR_USAGE, "%s: the path is too long", o->service.data_dir);
+	server.quotas = quotas;
 	if ((rc = start_check_files(o->service.worker_path, &o->server, err)) ||
 	    (rc = open_http(p, o, err)) || (rc = store_check_by_child(o->service.data_dir, err)) ||
 	    (rc = service_open(&p->service, &o->service, err)) ||
-	    (rc = rpc_server_open(&p->server, &o->server, err)) ||
+	    (rc = rpc_server_open(&p->server, &server, err)) ||
 	    (rc = service_rpc_open(&p->rpc, p->server, p->service, err)) ||
 	    (rc = rpc_health_open(&p->health, p->server, service_rpc_names, err)) ||
 	    (rc = rpc_reflection_open(&p->reflection, p->server, set, len, err)) ||

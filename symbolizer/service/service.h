@@ -109,6 +109,9 @@ void service_stream_end(struct service *s, struct service_stream *stream);
 int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, uint32_t client,
 		  struct arena *arena, Rawstack__V1__BeginReply *reply, struct err *err);
 
+/* Says whose upload that is, as uploads_own() does. */
+void service_own_upload(struct service *s, const uint8_t *token, uint64_t owner, uint64_t builds);
+
 /*
  * Takes one chunk of an upload stream. *up is its state, NULL before the first chunk, which names
  * the upload. End the stream with service_upload_end() in any case.

@@ -152,6 +152,11 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 	return rc;
 }
 
+void service_own_upload(struct service *s, const uint8_t *token, uint64_t owner, uint64_t builds)
+{
+	uploads_own(s->uploads, token, owner, builds);
+}
+
 int service_upload(struct service *s, struct upload **up, const Rawstack__V1__UploadChunk *chunk,
 		   uint64_t *ret_received, struct err *err)
 {

@@ -415,6 +415,34 @@ static void test_last_builder(void **state _unused_)
 	uploads_close(u);
 }
 
+/* An identity has at most as many builders as its quota says, whatever connections it comes by. */
+static void test_owner(void **state _unused_)
+{
+	const struct upload_result done = {0};
+	struct upload *first, *second;
+	struct uploads *u = open_uploads();
+
+	uploads_set_builders(u, 4);
+	for (uint32_t n = 0; n < 3; n++) {
+		const struct upload *up;
+
+		finish(u, n, n + 1);
+		for (up = u->list; up->client != n + 1; up = up->next)
+			;
+		uploads_own(u, up->token, 77, 1);
+	}
+	finish(u, 3, 9);
+	assert_int_equal(take(u, &first), 1);
+	assert_int_equal(take(u, &second), 9); /* not 2 or 3, which wait for the first */
+	uploads_done(u, second, &done);
+	uploads_done(u, first, &done);
+	assert_int_equal(take(u, &first), 2);
+	uploads_done(u, first, &done);
+	assert_int_equal(take(u, &first), 3);
+	uploads_done(u, first, &done);
+	uploads_close(u);
+}
+
 enum {
 	STREAMS = 5,
 };
@@ -700,21 +728,14 @@ static void test_spoiled(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_left),
-		cmocka_unit_test(test_begun_again),
-		cmocka_unit_test(test_promised_away),
-		cmocka_unit_test(test_promised),
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_small_first),
-		cmocka_unit_test(test_always_new),
-		cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_last_builder),
-		cmocka_unit_test(test_queue_full),
-		cmocka_unit_test(test_displaced),
-		cmocka_unit_test(test_in_turn),
-		cmocka_unit_test(test_after_a_pause),
-		cmocka_unit_test(test_waits_for_build),
+		cmocka_unit_test(test_left),          cmocka_unit_test(test_begun_again),
+		cmocka_unit_test(test_promised_away), cmocka_unit_test(test_promised),
+		cmocka_unit_test(test_late),          cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_small_first),   cmocka_unit_test(test_always_new),
+		cmocka_unit_test(test_gone),          cmocka_unit_test(test_last_builder),
+		cmocka_unit_test(test_owner),         cmocka_unit_test(test_queue_full),
+		cmocka_unit_test(test_displaced),     cmocka_unit_test(test_in_turn),
+		cmocka_unit_test(test_after_a_pause), cmocka_unit_test(test_waits_for_build),
 		cmocka_unit_test(test_spoiled),
 	};
 
