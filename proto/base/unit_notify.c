@@ -30,6 +30,30 @@ void unit_notify(const char *text)
 			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
 }
 
+/* Returns half of the time within which systemd wants a message, or 0 if it wants none of this
+ * process. */
+static uint64_t watchdog_interval(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+
+	if (!usec || (pid && strtoull(pid, NULL, 10) != (uint64_t)getpid()))
+		return 0;
+	return strtoull(usec, NULL, 10) * 1000 / 2;
+}
+
+void unit_watchdog_init(struct unit_watchdog *w)
+{
+	*w = (struct unit_watchdog){.every_ns = watchdog_interval()};
+}
+
+void unit_watchdog_feed(struct unit_watchdog *w, uint64_t now_ns)
+{
+	if (!w->every_ns || now_ns - w->fed_ns < w->every_ns)
+		return;
+	w->fed_ns = now_ns;
+	unit_notify(UNIT_ALIVE);
+}
+
 void unit_notify_forget(void)
 {
 	unsetenv(SOCKET_NAME);

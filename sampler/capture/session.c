@@ -218,9 +218,12 @@ static void capture_loop(struct session *s)
 	uint64_t now = s->io->mono_ns(s->io->ctx);
 	uint64_t end = s->options->duration_ns ? now + s->options->duration_ns : 0;
 	struct poll_round round = {.most_ns = s->backend->poll_ns};
+	struct unit_watchdog watchdog;
 
+	unit_watchdog_init(&watchdog);
 	do {
 		round.start_ns = s->io->mono_ns(s->io->ctx);
+		unit_watchdog_feed(&watchdog, round.start_ns);
 		poll_once(s, false);
 		poll_ship(s);
 		/* Ticks are lost during rest(), so it is not called while this process works, which

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
@@ -21,6 +20,7 @@
 #include "ship_endpoint.h"
 #include "ship_lanes.h"
 #include "ship_options.h"
+#include "ship_pause.h"
 #include "ship_status.h"
 #include "shipper.h"
 #include "sighup.h"
@@ -63,17 +63,6 @@ static void say_shipping(struct state *state, const char *server)
 	if (state->waiting)
 		log_info("shipping to %s again", server);
 	*state = (struct state){0};
-}
-
-/* Sleeps for `ms`, or until a signal comes. Signals are blocked everywhere else, and in gRPC's
- * threads for good, so none is lost between a check of `stopping` and the sleep. */
-static void pause_ms(uint32_t ms)
-{
-	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-	sigset_t none;
-
-	sigemptyset(&none);
-	ppoll(NULL, 0, &time, &none);
 }
 
 static uint64_t mono_now_ms(void)
@@ -183,7 +172,7 @@ static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
 	uint64_t most;
 
 	if (!e) {
-		pause_ms(ms);
+		ship_pause(ms);
 		return;
 	}
 	for (uint64_t now = mono_now_ms(); !stopping && !hung_up && now < until;
@@ -193,9 +182,9 @@ static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
 		is_back = ship_endpoint_await(e, left);
 		/* Signals are delivered only in a pause. */
 		if (is_back || ship_endpoint_is_unreachable(e))
-			pause_ms(is_back ? random % BACK_OFF_SPREAD_MS : 0);
+			ship_pause(is_back ? random % BACK_OFF_SPREAD_MS : 0);
 		else
-			pause_ms(left); /* memory was short, so nothing is being tried */
+			ship_pause(left); /* memory was short, so nothing is being tried */
 		if (is_back)
 			break;
 	}
@@ -289,10 +278,10 @@ static void ship_on(struct ship *s)
 		}
 		tell_systemd(s, rc ? "shipping" : "idle", NULL);
 		sweep_sink(s);
-		pause_ms(rc ? pace_ms(s, sent)
-			    : (uint32_t)(shipper_due_ns(s->shipper, POLL_MS * NS_PER_MS) /
-						 NS_PER_MS +
-					 1));
+		ship_pause(rc ? pace_ms(s, sent)
+			      : (uint32_t)(shipper_due_ns(s->shipper, POLL_MS * NS_PER_MS) /
+						   NS_PER_MS +
+					   1));
 	}
 }
 
@@ -310,7 +299,7 @@ static int drain_spool(struct ship *s, struct err *err)
 			break;
 		if (rc > 0 && stopping && mono_now_ms() >= until)
 			break;
-		pause_ms(rc < 0 ? BACK_OFF_FIRST_MS : 0);
+		ship_pause(rc < 0 ? BACK_OFF_FIRST_MS : 0);
 	}
 	if (!rc || shipper_backlog(s->shipper, &left, NULL) || (rc > 0 && !left))
 		return rc < 0 ? rc : 0;
@@ -387,7 +376,7 @@ static int take_spool(const struct ship_options *o, int *ret_fd, struct err *err
 		told = true;
 		if (stopping)
 			return 1;
-		pause_ms(POLL_MS);
+		ship_pause(POLL_MS);
 	}
 	*ret_fd = TAKE_FD(fd);
 	return 0;

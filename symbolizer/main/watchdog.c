@@ -21,23 +21,9 @@ struct watchdog {
 	sem_t asked; /* a signal came */
 	atomic_bool is_ending;
 	struct busy_stuck stuck;
-	uint64_t feed_ns; /* time between two messages to systemd; 0: it wants none */
-	uint64_t fed_ns;  /* time of the last one */
+	struct unit_watchdog unit;
 	bool is_ready, is_well, is_quiet;
 };
-
-/* --- systemd --------------------------------------------------------------------------------- */
-
-/* Returns half of the time within which systemd wants a message (sd_watchdog_enabled(3)), or 0 if
- * it wants none. */
-static uint64_t feed_interval(void)
-{
-	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-
-	if (!usec || (pid && strtoull(pid, NULL, 10) != (uint64_t)getpid()))
-		return 0;
-	return strtoull(usec, NULL, 10) * 1000 / 2;
-}
 
 /* --- looking --------------------------------------------------------------------------------- */
 
@@ -60,10 +46,8 @@ static void look_at_service(struct watchdog *w)
 	changed = w->is_ready && !w->is_quiet && is_well != w->is_well;
 	if (w->is_ready)
 		w->is_well = is_well;
-	if (w->feed_ns && is_well && now - w->fed_ns >= w->feed_ns) {
-		w->fed_ns = now;
-		unit_notify(UNIT_ALIVE);
-	}
+	if (is_well)
+		unit_watchdog_feed(&w->unit, now);
 	/* `changed` is called under the lock, so that it has returned after watchdog_quiet(). */
 	if (changed) {
 		log_warn(is_well ? "threads for all kinds of work are available again: serving"
@@ -142,7 +126,7 @@ int watchdog_open(struct watchdog **ret, const struct watchdog_config *config, s
 	fill_signals(&signals);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	w->config = *config;
-	w->feed_ns = feed_interval();
+	unit_watchdog_init(&w->unit);
 	w->is_well = true;
 	pthread_mutex_init(&w->lock, NULL);
 	sem_init(&w->asked, 0, 0);
