@@ -55,10 +55,13 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
 		       FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
 	file(WRITE ${doc}/changelog
 	     "rawstack (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium\n\n"
-	     "  * What changed is in the history of the sources.\n\n"
+	     "  * NEWS says what is new to whoever uses it.\n\n"
 	     " -- ${CPACK_PACKAGE_CONTACT}  Thu, 01 Jan 1970 00:00:00 +0000\n")
 	rawstack_compress(${doc}/changelog)
-	file(GLOB manuals ${usr}/share/man/man1/*.1)
+	configure_file(${CPACK_RAWSTACK_NEWS} ${doc}/NEWS COPYONLY
+		       FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+	rawstack_compress(${doc}/NEWS)
+	file(GLOB manuals ${usr}/share/man/man1/*.1 ${usr}/share/man/man5/*.5)
 	foreach(manual IN LISTS manuals)
 		rawstack_compress(${manual})
 	endforeach()
