@@ -194,9 +194,19 @@ int certificate_check_dates(const X509 *certificate, struct err *err)
 	return 0;
 }
 
-int64_t certificate_end(const X509 *certificate)
+static int64_t seconds_of_time(const ASN1_TIME *time)
 {
 	struct tm tm;
 
-	return ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &tm) ? (int64_t)timegm(&tm) : 0;
+	return ASN1_TIME_to_tm(time, &tm) ? (int64_t)timegm(&tm) : 0;
+}
+
+int64_t certificate_begin(const X509 *certificate)
+{
+	return seconds_of_time(X509_get0_notBefore(certificate));
+}
+
+int64_t certificate_end(const X509 *certificate)
+{
+	return seconds_of_time(X509_get0_notAfter(certificate));
 }

@@ -39,6 +39,7 @@ void certificate_names(const X509 *certificate, char *to, size_t len);
 int certificate_check_dates(const X509 *certificate, struct err *err) _must_check_;
 
 /* Returns the time at which it expires, in seconds since 1970. */
+int64_t certificate_begin(const X509 *certificate);
 int64_t certificate_end(const X509 *certificate);
 
 #endif

@@ -239,6 +239,13 @@ void rpc_server_reload(struct rpc_server *s)
 void rpc_server_metrics(struct rpc_server *s, struct openmetrics *m)
 {
 	rpc_stat_write(&s->stat, m);
+	if (!s->tls)
+		return;
+	rpc_tls_tend(s->tls);
+	openmetrics_gauge(m, "certificate_expiry_timestamp_seconds", "seconds",
+			  "When the certificate of --tls-cert, or one behind it, expires: seconds "
+			  "since 1970.",
+			  (uint64_t)rpc_tls_end(s->tls));
 }
 
 static const struct rpc_method *find_method(const struct rpc_server *s, const char *path)
@@ -278,6 +285,8 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 	struct err err = {0};
 
 	if (ok) {
+		if (s->tls)
+			rpc_tls_tend(s->tls);
 		if (!m) {
 			rpc_slice_text(a->details.method, path, sizeof(path));
 			m = find_method(s, path);

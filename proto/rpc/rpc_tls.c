@@ -4,7 +4,9 @@
 #include <stdio.h>
 
 #include "alternative_names.h"
+#include "io.h"
 #include "log.h"
+#include "tls_expiry.h"
 
 /* The version of the certificates that gRPC has for a port. */
 struct tls_port {
@@ -14,10 +16,27 @@ struct tls_port {
 
 struct rpc_tls {
 	struct tls_watch *watch;
-	bool asks; /* whether clients have to show certificates */
+	struct tls_expiry expiry;
+	const char *cert_path; /* borrowed */
+	bool asks;             /* whether clients have to show certificates */
 	size_t port_count;
 	struct tls_port ports[RPC_LISTEN_MAX];
 };
+
+void rpc_tls_tend(struct rpc_tls *t)
+{
+	char text[512];
+
+	if (tls_expiry_is_due(&t->expiry,
+			      (int64_t)(io_system()->real_ns(NULL) / UINT64_C(1000000000)),
+			      io_mono_ns(), text, sizeof(text)))
+		log_warn("TLS: %s", text);
+}
+
+int64_t rpc_tls_end(struct rpc_tls *t)
+{
+	return tls_expiry_end(&t->expiry);
+}
 
 static void tell_certificate(struct rpc_tls *t, const char *what)
 {
@@ -28,8 +47,10 @@ static void tell_certificate(struct rpc_tls *t, const char *what)
 	if (tls_watch_texts(t->watch, &texts, &version, NULL))
 		return;
 	tls_texts_describe(&texts, text, sizeof(text));
+	tls_expiry_take(&t->expiry, &texts, t->cert_path);
 	tls_texts_done(&texts);
 	log_info("TLS: %s %s", what, text);
+	rpc_tls_tend(t);
 }
 
 static void look_at_files(struct rpc_tls *t, bool force)
@@ -51,6 +72,7 @@ fetch_certificates(void *arg, grpc_ssl_server_certificate_config **ret)
 	grpc_ssl_pem_key_cert_pair pair;
 
 	look_at_files(port->tls, false);
+	rpc_tls_tend(port->tls);
 	if (port->version == tls_watch_version(port->tls->watch))
 		return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
 	if (tls_watch_texts(port->tls->watch, &texts, &port->version, NULL))
@@ -71,10 +93,12 @@ int rpc_tls_open(struct rpc_tls **ret, const struct tls_files *files, struct err
 
 	if (!t)
 		return err_no_memory(err);
+	tls_expiry_init(&t->expiry);
 	rc = alternative_names_bound(err);
 	if (rc)
 		return rc;
 	t->asks = files->ca != NULL;
+	t->cert_path = files->cert;
 	rc = tls_watch_open(&t->watch, files, err);
 	if (rc)
 		return rc;
@@ -88,6 +112,7 @@ void rpc_tls_close(struct rpc_tls *t)
 	if (!t)
 		return;
 	tls_watch_close(t->watch);
+	tls_expiry_done(&t->expiry);
 	free(t);
 }
 

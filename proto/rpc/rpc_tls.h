@@ -25,6 +25,13 @@ DEFINE_FREEP(struct rpc_tls, rpc_tls_close);
  * ports. */
 grpc_server_credentials *rpc_tls_credentials(struct rpc_tls *t);
 
+/* Warns in the log while the certificate is about to expire, at most once a day. Cheap: it is
+ * called with each connection and with each call. */
+void rpc_tls_tend(struct rpc_tls *t);
+
+/* Returns when the certificate expires, in seconds since 1970. */
+int64_t rpc_tls_end(struct rpc_tls *t);
+
 /* Reads the files now, changed or not, and logs the result. */
 void rpc_tls_reload(struct rpc_tls *t);
 

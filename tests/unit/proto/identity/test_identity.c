@@ -7,11 +7,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "io.h"
+#include "tls_expiry.h"
 #include "tls_files.h"
 #include "token.h"
 #include "trust.h"
@@ -233,6 +235,50 @@ static void test_weak(void **state _unused_)
 	free_made(&sha1);
 }
 
+/* A warning comes when the certificate is taken, then once a day, and only near its end. */
+static void test_expiry(void **state _unused_)
+{
+	enum {
+		DAY = 86400
+	};
+	static const uint64_t day_ns = UINT64_C(86400000000000);
+	struct made ca = make_certificate("ca", NULL, -60, 3600L * 24 * 365, NULL);
+	struct made leaf = make_certificate("leaf", &ca, -60, 90L * DAY - 60, NULL);
+	struct made brief = make_certificate("brief", &ca, -60, 3540, NULL);
+	const int64_t now = (int64_t)(io_system()->real_ns(NULL) / UINT64_C(1000000000));
+	struct tls_texts texts = {.cert = leaf.cert_text};
+	struct tls_expiry e;
+	char text[512];
+
+	tls_expiry_init(&e);
+	assert_false(tls_expiry_is_due(&e, now, 1, text, sizeof(text)));
+	assert_int_equal(tls_expiry_end(&e), 0);
+	tls_expiry_take(&e, &texts, "x.pem");
+	assert_true(llabs(tls_expiry_end(&e) - (now + 90L * DAY - 60)) < 600);
+	assert_false(tls_expiry_is_due(&e, now + 75L * DAY, 1, text, sizeof(text)));
+	/* It is looked at again within the day. */
+	assert_true(tls_expiry_is_due(&e, now + 77L * DAY, day_ns, text, sizeof(text)));
+	assert_non_null(
+		strstr(text, "the certificate of CN=leaf in x.pem expires in 12 days and "));
+	assert_false(tls_expiry_is_due(&e, now + 77L * DAY, 2 * day_ns - 1, text, sizeof(text)));
+	assert_true(tls_expiry_is_due(&e, now + 91L * DAY, 2 * day_ns, text, sizeof(text)));
+	assert_non_null(strstr(text, "CN=leaf in x.pem expired on "));
+	texts.cert = brief.cert_text;
+	tls_expiry_take(&e, &texts, "x.pem");
+	assert_false(tls_expiry_is_due(&e, now + 1200, 1, text, sizeof(text)));
+	assert_true(tls_expiry_is_due(&e, now + 3000, day_ns, text, sizeof(text)));
+	/* A new one ends the warnings, and one that is near its end begins them at once. */
+	texts.cert = leaf.cert_text;
+	tls_expiry_take(&e, &texts, "x.pem");
+	assert_false(tls_expiry_is_due(&e, now, day_ns + 1, text, sizeof(text)));
+	tls_expiry_take(&e, &texts, "x.pem");
+	assert_true(tls_expiry_is_due(&e, now + 80L * DAY, day_ns + 2, text, sizeof(text)));
+	tls_expiry_done(&e);
+	free_made(&ca);
+	free_made(&leaf);
+	free_made(&brief);
+}
+
 /* A watch keeps what it has until something better comes, and tells each change once. */
 static void test_watch(void **state _unused_)
 {
@@ -340,9 +386,10 @@ static void test_token(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cut),   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_watch), cmocka_unit_test(test_trust),
-		cmocka_unit_test(test_token), cmocka_unit_test(test_weak),
+		cmocka_unit_test(test_cut),    cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_watch),  cmocka_unit_test(test_trust),
+		cmocka_unit_test(test_token),  cmocka_unit_test(test_weak),
+		cmocka_unit_test(test_expiry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
