@@ -400,7 +400,7 @@ void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_m
 	pthread_mutex_lock(&c->lock);
 	op.data.recv_close_on_server.cancelled = &c->was_cancelled;
 	start_call_ops(c, &op, 1, &c->close_tag);
-	if (!refuse_code) {
+	if (method && !refuse_code) {
 		/* A client may wait for the headers before it sends its first request. */
 		c->headers_wanted = method->kind == RPC_BIDI;
 		send_next(c);
