@@ -123,21 +123,27 @@ static int of_store(int rc, struct err *err)
 	return ERR_DAMAGED;
 }
 
-/* Reads the record of the id. Returns 1, with *ret in the arena and *b, which borrows nothing, or 0
- * if there is none. */
+/* The record that the store has of an id before a build. */
+struct old_record {
+	struct store_binary binary;    /* borrows nothing */
+	Rawstack__V1__Binary *message; /* in the arena; NULL: there is none */
+};
+
+/* Reads the record of the id. Returns 1, or 0 if there is none. */
 static int read_old(const struct build_env *env, const struct build_id *id, struct arena *arena,
-		    struct store_binary *b, Rawstack__V1__Binary **ret, struct err *err)
+		    struct old_record *ret, struct err *err)
 {
 	struct store_read *r;
 	int rc;
 
+	*ret = (struct old_record){.message = NULL};
 	TRY(of_store(store_read_begin(env->store, &r, err), err));
-	rc = store_binary(r, id, b, NULL) == 1;
+	rc = store_binary(r, id, &ret->binary, NULL) == 1;
 	if (rc)
-		*ret = binary_meta_message(b, arena);
-	b->meta = NULL;
+		ret->message = binary_meta_message(&ret->binary, arena);
+	ret->binary.meta = NULL;
 	store_read_end(r);
-	return rc && !*ret ? err_no_memory(err) : rc;
+	return rc && !ret->message ? err_no_memory(err) : rc;
 }
 
 static bool name_ends_with(ProtobufCBinaryData text, const char *end)
@@ -159,16 +165,17 @@ static bool is_better_name(const Rawstack__V1__Binary *old, const Rawstack__V1__
 /* Stores the record and its table. If m is NULL, the build failed and the record keeps the reason.
  */
 static int put_binary(const struct build_env *env, const struct build_job *job,
-		      const Rawstack__V1__Binary *old, bool was_pinned, const struct made *m,
+		      const struct old_record *was, const struct made *m,
 		      const struct store_id_aliases *aliases, const char *reason, struct err *err)
 {
+	const Rawstack__V1__Binary *old = was->message;
 	const Rawstack__V1__BeginRequest *begin = job->begin;
 	Rawstack__V1__Binary meta = RAWSTACK__V1__BINARY__INIT;
 	_cleanup_(freep) uint8_t *packed = NULL;
 	struct store_binary b = {
 		.id = job->id,
 		.status = m ? STORE_READY : STORE_FAILED,
-		.pinned = was_pinned || (m && begin && begin->pin),
+		.pinned = was->binary.pinned || (m && begin && begin->pin),
 		.changed_ns = io_system()->real_ns(NULL),
 		.generation = m ? m->report->generation : 0,
 		.table_len = m ? m->len : 0,
@@ -241,8 +248,7 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 		      const struct made *m, const struct store_id_aliases *aliases,
 		      Rawstack__V1__BuildReport **ret, struct err *err)
 {
-	Rawstack__V1__Binary *old = NULL;
-	struct store_binary b = {0};
+	struct old_record old;
 	bool ready;
 	int rc;
 
@@ -251,20 +257,20 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 		pthread_mutex_unlock(env->store_lock);
 		return err_set(err, ERR_NOT_FOUND, "deleted while its table was built again");
 	}
-	rc = read_old(env, &job->id, arena, &b, &old, err);
-	ready = rc == 1 && b.status == STORE_READY;
-	if (old && !ready)
-		old->report = NULL;
+	rc = read_old(env, &job->id, arena, &old, err);
+	ready = rc == 1 && old.binary.status == STORE_READY;
+	if (old.message && !ready)
+		old.message->report = NULL;
 	*ret = m->report;
 	kept_files_remove(env->kept, &job->id, KEPT_FAILED);
-	if (rc >= 0 && upload_adds(job, old, m->report)) {
-		rc = put_binary(env, job, old, b.pinned, m, aliases, NULL, err);
-	} else if (rc >= 0 && old) {
-		*ret = old->report;
+	if (rc >= 0 && upload_adds(job, old.message, m->report)) {
+		rc = put_binary(env, job, &old, m, aliases, NULL, err);
+	} else if (rc >= 0 && old.message) {
+		*ret = old.message->report;
 		if (ready && job->begin && job->begin->pin)
 			rc = store_pin(env->store, &job->id, true, err);
 		if (ready && rc >= 0)
-			rc = name_table(env, &b, aliases, err);
+			rc = name_table(env, &old.binary, aliases, err);
 	}
 	*env->deleted = false; /* an upload is newer than a delete before it */
 	pthread_mutex_unlock(env->store_lock);
@@ -283,21 +289,22 @@ static int store_failed_build(const struct build_env *env, const struct build_jo
 			      struct arena *arena, const struct store_id_aliases *aliases, int rc,
 			      struct err *err)
 {
-	Rawstack__V1__Binary *old = NULL;
-	struct store_binary b = {0};
+	struct old_record old;
 
 	if (build_table_is_lack(rc)) {
 		*env->lacking = true;
 		return rc;
 	}
 	pthread_mutex_lock(env->store_lock);
-	if (is_deleted(env, job) || read_old(env, &job->id, arena, &b, &old, NULL) < 0)
+	if (is_deleted(env, job) || read_old(env, &job->id, arena, &old, NULL) < 0) {
 		; /* there is nothing to store */
-	else if (b.status == STORE_READY)
-		(void)name_table(env, &b, aliases, NULL);
-	else
-		put_binary(env, job, job->begin ? NULL : old, b.pinned, NULL, aliases, err->message,
-			   NULL);
+	} else if (old.binary.status == STORE_READY) {
+		(void)name_table(env, &old.binary, aliases, NULL);
+	} else {
+		if (job->begin)
+			old.message = NULL;
+		put_binary(env, job, &old, NULL, aliases, err->message, NULL);
+	}
 	pthread_mutex_unlock(env->store_lock);
 	/* The client declared it correctly, but the file cannot be read. */
 	if (rc == ERR_DATA)
@@ -308,8 +315,7 @@ static int store_failed_build(const struct build_env *env, const struct build_jo
 void build_table_give_up(const struct build_env *env, const struct build_job *job)
 {
 	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
-	Rawstack__V1__Binary *old = NULL;
-	struct store_binary b = {0};
+	struct old_record old;
 	char hex[BUILD_ID_HEX_MAX];
 	struct err why;
 
@@ -317,10 +323,11 @@ void build_table_give_up(const struct build_env *env, const struct build_job *jo
 		"the service ended in each of %llu builds of it; push it again to have it tried "
 		"once more",
 		(unsigned long long)LIMIT_UPLOAD_TRIES);
-	if (read_old(env, &job->id, &arena, &b, &old, NULL) < 0 || b.status == STORE_READY)
+	if (read_old(env, &job->id, &arena, &old, NULL) < 0 || old.binary.status == STORE_READY)
 		return;
-	if (b.status == STORE_FAILED && old && old->reason.len == strlen(why.message) &&
-	    !memcmp(old->reason.data, why.message, old->reason.len))
+	if (old.binary.status == STORE_FAILED && old.message &&
+	    old.message->reason.len == strlen(why.message) &&
+	    !memcmp(old.message->reason.data, why.message, strlen(why.message)))
 		return;
 	log_warn("the table of %s is given up: %s", build_id_hex(&job->id, hex), why.message);
 	store_failed_build(env, job, &arena, NULL, ERR_UNSUPPORTED, &why);
@@ -365,15 +372,14 @@ static void keep_or_drop(const struct build_env *env, const struct build_job *jo
 static int await_debug(const struct build_env *env, const struct build_job *job,
 		       struct arena *arena, Rawstack__V1__BuildReport **ret, struct err *err)
 {
-	Rawstack__V1__Binary *old = NULL;
-	struct store_binary b = {0};
+	struct old_record old;
 	struct err why = *err;
 
 	if (keep_upload(env, job, KEPT_EXECUTABLE, NULL))
 		return ERR_UNSUPPORTED;
-	if (read_old(env, &job->id, arena, &b, &old, NULL) == 1 && b.status == STORE_READY && old &&
-	    old->report) {
-		*ret = old->report;
+	if (read_old(env, &job->id, arena, &old, NULL) == 1 && old.binary.status == STORE_READY &&
+	    old.message->report) {
+		*ret = old.message->report;
 		return 0;
 	}
 	return err_set(err, ERR_UNSUPPORTED, "%s; kept until its debug file comes", why.message);

@@ -120,6 +120,22 @@ struct upload_waiter {
 	void (*done)(struct upload_waiter *w, const struct upload_result *result);
 };
 
+/* The answer to a Begin request. */
+struct upload_begun {
+	Rawstack__V1__BeginStatus status; /* NEEDED, IN_PROGRESS or OVER_QUOTA */
+	uint8_t token[UPLOAD_TOKEN_LEN];  /* set with NEEDED */
+	uint64_t offset;                  /* likewise: where the client goes on */
+	const char *reason;               /* one line, unless the status is NEEDED */
+	bool will_pass;                   /* OVER_QUOTA is due to other uploads */
+};
+
+/* The answer to a Finish request. */
+struct upload_finished {
+	bool waits;         /* the waiter was taken; never on failure */
+	struct build_id id; /* set if the waiter was not taken, as is `state` */
+	enum upload_state state;
+};
+
 struct uploads;
 
 /* Opens DATA/uploads, continues the uploads of earlier runs, and removes files that nobody can
@@ -139,8 +155,6 @@ void uploads_set_connected(struct uploads *u, bool (*connected)(uint32_t client)
  * Begins an upload, or continues one. client is a number for the caller; places and builders are
  * shared between clients. Client 0 is nobody in particular and may use everything.
  *
- * *ret_status becomes NEEDED, with token and offset filled, or IN_PROGRESS or OVER_QUOTA, with
- * *reason set to one line. *ret_passing is set if OVER_QUOTA is due to other uploads and will pass.
  * Returns ERR_DATA if a field is not legal, or ERR_UNAVAILABLE if the process has no descriptor
  * left.
  *
@@ -149,9 +163,7 @@ void uploads_set_connected(struct uploads *u, bool (*connected)(uint32_t client)
  * that build gets ERR_UNAVAILABLE, from the caller's thread.
  */
 int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, uint32_t client,
-		  Rawstack__V1__BeginStatus *ret_status, uint8_t token[static UPLOAD_TOKEN_LEN],
-		  uint64_t *ret_offset, const char **ret_reason, bool *ret_passing,
-		  struct err *err);
+		  struct upload_begun *ret, struct err *err);
 
 /* Says who began an upload last, and how many uploads of that identity may be built at the same
  * time: the others wait for their turn. owner is not 0. A restart forgets it. */
@@ -184,8 +196,7 @@ int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const 
  * Queues a complete upload for building; doing so again does no harm. The waiter gets the end of
  * the build if until_built is set and not too many wait. Otherwise it gets a ticket, the promise of
  * a table, which survives a power cut: the bytes and a note are synced first. Without a waiter the
- * ticket is given at return, which may take as long as the disk does. *ret_waits says whether the
- * waiter was taken, which it never is on failure; otherwise *ret_id and *ret_state are filled.
+ * ticket is given at return, which may take as long as the disk does.
  *
  *	ERR_NOT_FOUND    no such upload
  *	ERR_MISMATCH     bytes are missing, or a stream still has it
@@ -193,8 +204,7 @@ int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const 
  *	ERR_IO           the note or the bytes cannot be synced; a table may be built nevertheless
  */
 int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
-		   bool until_built, struct build_id *ret_id, enum upload_state *ret_state,
-		   bool *ret_waits, struct err *err);
+		   bool until_built, struct upload_finished *ret, struct err *err);
 
 /* Returns whether a table of the id is queued or being built. */
 bool uploads_is_building(struct uploads *u, const struct build_id *id);

@@ -216,27 +216,27 @@ static void drop_others(struct uploads *u, const struct ask *a)
 	}
 }
 
-static int begin_upload(struct uploads *u, const struct ask *a,
-			Rawstack__V1__BeginStatus *ret_status, struct upload **ret,
-			const char **ret_reason, bool *ret_passing, struct err *err)
+static int begin_upload(struct uploads *u, const struct ask *a, struct upload_begun *ret,
+			struct err *err)
 {
 	struct upload *up;
 
-	*ret_status = BEGIN_STATUS(IN_PROGRESS);
-	*ret_reason = find_hindrance(u, a);
-	if (*ret_reason)
+	*ret = (struct upload_begun){.status = BEGIN_STATUS(IN_PROGRESS),
+				     .reason = find_hindrance(u, a)};
+	if (ret->reason)
 		return 0;
 	up = find_continued(u, a);
 	if (up && up->streaming) {
 		up = overtake_upload(u, up);
-		*ret_reason = "another client is sending it";
-		if (!up)
+		if (!up) {
+			ret->reason = "another client is sending it";
 			return 0;
+		}
 	}
 	drop_others(u, a);
-	if (!up &&
-	    !uploads_make_room(u, a->request->size, a->client, a->now, ret_reason, ret_passing)) {
-		*ret_status = BEGIN_STATUS(OVER_QUOTA);
+	if (!up && !uploads_make_room(u, a->request->size, a->client, a->now, &ret->reason,
+				      &ret->will_pass)) {
+		ret->status = BEGIN_STATUS(OVER_QUOTA);
 		return 0;
 	}
 	if (!up) {
@@ -247,15 +247,13 @@ static int begin_upload(struct uploads *u, const struct ask *a,
 	up->mixed |= up->received && up->client != a->client;
 	up->client = a->client;
 	up->series = a->series;
-	*ret_reason = NULL;
-	*ret_status = BEGIN_STATUS(NEEDED);
-	*ret = up;
+	*ret = (struct upload_begun){.status = BEGIN_STATUS(NEEDED), .offset = up->received};
+	memcpy(ret->token, up->token, UPLOAD_TOKEN_LEN);
 	return 0;
 }
 
 int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, uint32_t client,
-		  Rawstack__V1__BeginStatus *ret_status, uint8_t token[static UPLOAD_TOKEN_LEN],
-		  uint64_t *ret_offset, const char **ret_reason, bool *ret_passing, struct err *err)
+		  struct upload_begun *ret, struct err *err)
 {
 	static const struct upload_result no_place = {
 		.code = ERR_UNAVAILABLE,
@@ -263,7 +261,6 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, 
 			   "that; begin again a little later",
 	};
 	struct upload_waiter *displaced;
-	struct upload *up = NULL;
 	struct build_id id;
 	struct ask ask = {.request = request, .id = &id, .client = client};
 	int rc;
@@ -273,11 +270,7 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, 
 	ask.now = uploads_mono_ns(u);
 	uploads_drop_stale(u, ask.now);
 	ask.series = uploads_series(u, &id, ask.now);
-	rc = begin_upload(u, &ask, ret_status, &up, ret_reason, ret_passing, err);
-	if (!rc && up) {
-		memcpy(token, up->token, UPLOAD_TOKEN_LEN);
-		*ret_offset = up->received;
-	}
+	rc = begin_upload(u, &ask, ret, err);
 	displaced = TAKE_PTR(u->displaced);
 	pthread_mutex_unlock(&u->lock);
 	uploads_tell(u, displaced, &no_place);

@@ -34,13 +34,16 @@ static int find_complete(struct uploads *u, const void *token, size_t len, struc
 	return 0;
 }
 
-static int check_ticket(const struct uploads *u, const struct upload *up, struct err *err)
+/* Does the same, and refuses if the client has as many tickets as it may have. */
+static int find_for_ticket(struct uploads *u, const void *token, size_t len, struct upload **ret,
+			   struct err *err)
 {
-	if (uploads_may_promise(u, up))
-		return 0;
-	return err_set(err, ERR_UNAVAILABLE,
-		       "too many uploads of this client wait for their builds: finish this one "
-		       "later");
+	TRY(find_complete(u, token, len, ret, err));
+	if (!uploads_may_promise(u, *ret))
+		return err_set(err, ERR_UNAVAILABLE,
+			       "too many uploads of this client wait for their builds: finish this "
+			       "one later");
+	return 0;
 }
 
 /* Opens the bytes of a complete upload, for work that takes longer than the lock may be held. */
@@ -51,9 +54,7 @@ static int open_complete(struct uploads *u, const void *token, size_t len, int *
 	int rc;
 
 	pthread_mutex_lock(&u->lock);
-	rc = find_complete(u, token, len, &up, err);
-	if (!rc)
-		rc = check_ticket(u, up, err);
+	rc = find_for_ticket(u, token, len, &up, err);
 	if (!rc) {
 		*ret_fd = dup(up->fd);
 		if (*ret_fd < 0)
@@ -75,31 +76,50 @@ static bool take_place(struct uploads *u)
 	return taken;
 }
 
-static int enqueue_upload(struct uploads *u, const void *token, size_t len,
-			  struct upload_waiter *waiter, struct build_id *ret_id,
-			  enum upload_state *ret_state, struct err *err)
+static void enqueue_locked(struct uploads *u, struct upload *up, struct upload_finished *ret)
+{
+	if (up->state == UPLOAD_RECEIVING)
+		uploads_enqueue(u, up);
+	ret->id = up->id;
+	ret->state = up->state;
+}
+
+/* Queues an upload whose client waits for the end of the build, for which it has a place. */
+static int enqueue_awaited(struct uploads *u, const void *token, size_t len,
+			   struct upload_waiter *waiter, struct upload_finished *ret,
+			   struct err *err)
 {
 	struct upload *up;
 	int rc;
 
 	pthread_mutex_lock(&u->lock);
 	rc = find_complete(u, token, len, &up, err);
-	if (!rc && !waiter)
-		rc = check_ticket(u, up, err);
-	if (!rc && upload_mark(u, up, false, err) && !waiter)
-		rc = ERR_IO; /* the client retries */
 	if (rc) {
-		u->waiter_count -= waiter != NULL;
+		u->waiter_count--;
 	} else {
-		if (up->state == UPLOAD_RECEIVING)
-			uploads_enqueue(u, up);
-		*ret_id = up->id;
-		*ret_state = up->state;
-		up->promised |= !waiter;
-		if (waiter) {
-			waiter->next = up->waiters;
-			up->waiters = waiter;
-		}
+		(void)upload_mark(u, up, false, NULL);
+		enqueue_locked(u, up, ret);
+		waiter->next = up->waiters;
+		up->waiters = waiter;
+	}
+	pthread_mutex_unlock(&u->lock);
+	return rc;
+}
+
+/* Queues an upload whose client gets a ticket. */
+static int enqueue_promised(struct uploads *u, const void *token, size_t len,
+			    struct upload_finished *ret, struct err *err)
+{
+	struct upload *up;
+	int rc;
+
+	pthread_mutex_lock(&u->lock);
+	rc = find_for_ticket(u, token, len, &up, err);
+	if (!rc && upload_mark(u, up, false, err))
+		rc = ERR_IO; /* the client retries */
+	if (!rc) {
+		enqueue_locked(u, up, ret);
+		up->promised = true;
 	}
 	pthread_mutex_unlock(&u->lock);
 	return rc;
@@ -108,7 +128,7 @@ static int enqueue_upload(struct uploads *u, const void *token, size_t len,
 /* Queues an upload for a ticket. That promises that the bytes, and the note that a table is owed,
  * outlast a power cut. */
 static int enqueue_durably(struct uploads *u, const void *token, size_t len,
-			   struct build_id *ret_id, enum upload_state *ret_state, struct err *err)
+			   struct upload_finished *ret, struct err *err)
 {
 	_cleanup_(closep) int fd = -1;
 	int rc;
@@ -117,7 +137,7 @@ static int enqueue_durably(struct uploads *u, const void *token, size_t len,
 	rc = u->io->sync(u->io->ctx, fd);
 	if (rc)
 		return err_sys(err, -rc, "upload: sync");
-	TRY(enqueue_upload(u, token, len, NULL, ret_id, ret_state, err));
+	TRY(enqueue_promised(u, token, len, ret, err));
 	rc = u->io->sync(u->io->ctx, u->dir_fd);
 	return rc ? err_sys(err, -rc, "uploads: sync") : 0;
 }
@@ -131,6 +151,7 @@ static void *give_tickets(void *arg)
 	pthread_mutex_lock(&u->lock);
 	while (!u->stopped) {
 		struct upload_result result = {.queued = true};
+		struct upload_finished finished;
 		uint8_t token[UPLOAD_TOKEN_LEN];
 		struct upload_waiter *w;
 		struct err err = {0};
@@ -144,9 +165,12 @@ static void *give_tickets(void *arg)
 		u->ticket_now->next = NULL;
 		memcpy(token, u->ticket_now->token, sizeof(token));
 		pthread_mutex_unlock(&u->lock);
-		result.code =
-			enqueue_durably(u, token, sizeof(token), &result.id, &result.state, &err);
+		result.code = enqueue_durably(u, token, sizeof(token), &finished, &err);
 		result.message = err.message;
+		if (!result.code) {
+			result.id = finished.id;
+			result.state = finished.state;
+		}
 		pthread_mutex_lock(&u->lock);
 		w = TAKE_PTR(u->ticket_now); /* NULL if uploads_stop() called it already */
 		pthread_mutex_unlock(&u->lock);
@@ -200,9 +224,7 @@ static int ask_ticket(struct uploads *u, const void *token, size_t len,
 	int rc;
 
 	pthread_mutex_lock(&u->lock);
-	rc = find_complete(u, token, len, &up, err);
-	if (!rc)
-		rc = check_ticket(u, up, err);
+	rc = find_for_ticket(u, token, len, &up, err);
 	if (!rc) {
 		while (*at)
 			at = &(*at)->next;
@@ -216,17 +238,17 @@ static int ask_ticket(struct uploads *u, const void *token, size_t len,
 }
 
 int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
-		   bool until_built, struct build_id *ret_id, enum upload_state *ret_state,
-		   bool *ret_waits, struct err *err)
+		   bool until_built, struct upload_finished *ret, struct err *err)
 {
 	int rc;
 
+	ret->waits = false;
 	if (!waiter)
-		rc = enqueue_durably(u, token, len, ret_id, ret_state, err);
-	else if (until_built && take_place(u))
-		rc = enqueue_upload(u, token, len, waiter, ret_id, ret_state, err);
+		return enqueue_durably(u, token, len, ret, err);
+	if (until_built && take_place(u))
+		rc = enqueue_awaited(u, token, len, waiter, ret, err);
 	else
 		rc = ask_ticket(u, token, len, waiter, err);
-	*ret_waits = !rc && waiter;
+	ret->waits = rc == 0;
 	return rc;
 }

@@ -113,8 +113,7 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 		  struct arena *arena, Rawstack__V1__BeginReply *reply, struct err *err)
 {
 	Rawstack__V1__BuildReport *report = NULL;
-	const char *reason = NULL;
-	bool passing = false;
+	struct upload_begun begun;
 	struct build_id id;
 	int rc;
 
@@ -138,18 +137,20 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 			return rc < 0 ? rc : 0;
 		}
 	}
-	reply->upload_id.data = arena_alloc(arena, UPLOAD_TOKEN_LEN);
+	TRY(uploads_begin(s->uploads, request, client, &begun, err));
+	reply->status = begun.status;
+	if (begun.will_pass)
+		reply->retry_ms = LIMIT_UPLOAD_EMPTY_NS / 1000000;
+	if (begun.reason) {
+		reply->reason = binary_meta_text(begun.reason);
+		return 0;
+	}
+	reply->offset = begun.offset;
+	reply->upload_id.data = (uint8_t *)arena_copy(arena, begun.token, UPLOAD_TOKEN_LEN);
 	if (!reply->upload_id.data)
 		return err_no_memory(err);
-	rc = uploads_begin(s->uploads, request, client, &reply->status, reply->upload_id.data,
-			   &reply->offset, &reason, &passing, err);
-	if (reply->status == RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_OVER_QUOTA && passing)
-		reply->retry_ms = LIMIT_UPLOAD_EMPTY_NS / 1000000;
-	if (reason)
-		reply->reason = binary_meta_text(reason);
-	else
-		reply->upload_id.len = UPLOAD_TOKEN_LEN;
-	return rc;
+	reply->upload_id.len = UPLOAD_TOKEN_LEN;
+	return 0;
 }
 
 void service_own_upload(struct service *s, const uint8_t *token, uint64_t owner, uint64_t builds)
@@ -188,16 +189,17 @@ int service_finish(struct service *s, const Rawstack__V1__FinishRequest *request
 		   struct upload_waiter *waiter, struct arena *arena,
 		   Rawstack__V1__FinishReply *reply, bool *ret_waits, struct err *err)
 {
-	enum upload_state state = UPLOAD_QUEUED;
-	struct build_id id;
+	struct upload_finished finished;
 	int rc = uploads_finish(s->uploads, request->upload_id.data, request->upload_id.len, waiter,
-				request->wait, &id, &state, ret_waits, err);
+				request->wait, &finished, err);
 
-	if (rc || *ret_waits)
+	*ret_waits = finished.waits;
+	if (rc || finished.waits)
 		return rc;
-	reply->state = state == UPLOAD_RUNNING ? RAWSTACK__V1__BUILD_STATE__BUILD_STATE_RUNNING
-					       : RAWSTACK__V1__BUILD_STATE__BUILD_STATE_QUEUED;
-	reply->ticket.data = (uint8_t *)arena_copy(arena, id.bytes, id.len);
-	reply->ticket.len = reply->ticket.data ? id.len : 0;
+	reply->state = finished.state == UPLOAD_RUNNING
+			       ? RAWSTACK__V1__BUILD_STATE__BUILD_STATE_RUNNING
+			       : RAWSTACK__V1__BUILD_STATE__BUILD_STATE_QUEUED;
+	reply->ticket.data = (uint8_t *)arena_copy(arena, finished.id.bytes, finished.id.len);
+	reply->ticket.len = reply->ticket.data ? finished.id.len : 0;
 	return 0;
 }

@@ -106,16 +106,17 @@ static bool set_pinned(struct store_record *r, const void *arg)
 
 static int pin_binary(struct store *s, const struct build_id *id, bool pinned, struct err *err)
 {
-	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
-	struct store_record old, now;
+	struct store_edit edit = {.out = BUF_INIT(STORE_RECORD_MAX)};
 	struct kv_write write = {KV_BINARIES, store_key_of(id), {NULL, 0}};
-	int rc = store_edit(s, id, set_pinned, &pinned, &out, &old, &now, err);
+	int rc = store_edit(s, id, set_pinned, &pinned, &edit, err);
 
-	if (rc != 1 || old.binary.pinned == pinned)
-		return rc;
-	write.value = (struct kv_bytes){out.p, out.len};
-	TRY(store_commit(s, &write, 1, out.len, err));
-	return 1;
+	if (rc == 1 && edit.old.binary.pinned != pinned) {
+		write.value = (struct kv_bytes){edit.out.p, edit.out.len};
+		rc = store_commit(s, &write, 1, edit.out.len, err);
+		rc = rc ? rc : 1;
+	}
+	buf_done(&edit.out);
+	return rc;
 }
 
 int store_pin(struct store *s, const struct build_id *id, bool pinned, struct err *err)

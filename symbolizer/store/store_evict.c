@@ -138,28 +138,21 @@ void store_account(struct store *s, const struct store_record *old, const struct
 }
 
 int store_edit(struct store *s, const struct build_id *id,
-	       bool (*edit)(struct store_record *r, const void *arg), const void *arg,
-	       struct buf *out, struct store_record *ret_old, struct store_record *ret_now,
-	       struct err *err)
+	       bool (*change)(struct store_record *r, const void *arg), const void *arg,
+	       struct store_edit *ret, struct err *err)
 {
-	struct store_record record;
-	struct store_read *r;
-	bool encoded = true;
+	_cleanup_(store_read_endp) struct store_read *r = NULL;
 	int rc;
 
 	TRY(store_read_begin(s, &r, err));
-	rc = store_get_record(r, id, &record, err);
-	if (rc == 1) {
-		*ret_old = record;
-		rc = (record.table_count || record.binary.pinned) && edit(&record, arg);
-	}
-	if (rc == 1) {
-		store_record_see(&record, s->format);
-		*ret_now = record;
-		encoded = store_record_encode(&record, out);
-	}
-	store_read_end(r);
-	return encoded ? rc : err_no_memory(err);
+	rc = store_get_record(r, id, &ret->old, err);
+	if (rc != 1)
+		return rc;
+	ret->now = ret->old;
+	if (!(ret->now.table_count || ret->now.binary.pinned) || !change(&ret->now, arg))
+		return 0;
+	store_record_see(&ret->now, s->format);
+	return store_record_encode(&ret->now, &ret->out) ? 1 : err_no_memory(err);
 }
 
 /* Returns the bytes of all tables, of all formats. */

@@ -116,15 +116,17 @@ bool store_sum_is(struct kv_bytes table, uint32_t sum);
  */
 void store_account(struct store *s, const struct store_record *old, const struct store_record *now);
 
-/*
- * Encodes into `out` the record of an id that has a table or a pin, after edit() changed it.
- * Returns 1, or 0 if the id has neither or if edit() changes nothing. The two returned records hold
- * no borrowed bytes any more. The caller holds `writer`.
- */
+/* A record before and after a change. Neither borrows bytes. */
+struct store_edit {
+	struct store_record old, now;
+	struct buf out; /* `now`, encoded; the caller initialises and releases it */
+};
+
+/* Encodes the record of an id that has a table or a pin, after change() changed it. Returns 1, or 0
+ * if the id has neither or if change() changes nothing. The caller holds `writer`. */
 int store_edit(struct store *s, const struct build_id *id,
-	       bool (*edit)(struct store_record *r, const void *arg), const void *arg,
-	       struct buf *out, struct store_record *ret_old, struct store_record *ret_now,
-	       struct err *err);
+	       bool (*change)(struct store_record *r, const void *arg), const void *arg,
+	       struct store_edit *ret, struct err *err);
 
 /* Changes of aliases that become part of a commit. They own their bytes, so the read that they were
  * made from may end before the commit. */

@@ -45,15 +45,14 @@ static size_t list_dropped(const struct build_id *id, const struct store_record 
 /* The writes that purge one table. */
 struct purge {
 	struct build_id id;
-	struct buf out; /* the record */
+	struct store_edit edit;
 	struct store_key keys[STORE_FORMATS];
 	size_t key_count;
-	struct store_record old, now;
 };
 
 static void purge_done(struct purge *p)
 {
-	buf_done(&p->out);
+	buf_done(&p->edit.out);
 }
 
 enum {
@@ -68,10 +67,10 @@ static int prepare_purge(struct store *s, const struct build_id *id, uint16_t fo
 	int rc;
 
 	p->id = *id;
-	p->out = (struct buf)BUF_INIT(STORE_RECORD_MAX);
-	rc = store_edit(s, id, drop_tables, &d, &p->out, &p->old, &p->now, err);
+	p->edit.out = (struct buf)BUF_INIT(STORE_RECORD_MAX);
+	rc = store_edit(s, id, drop_tables, &d, &p->edit, err);
 	if (rc == 1)
-		p->key_count = list_dropped(id, &p->old, &p->now, p->keys);
+		p->key_count = list_dropped(id, &p->edit.old, &p->edit.now, p->keys);
 	return rc;
 }
 
@@ -82,8 +81,9 @@ static size_t add_purge(const struct purge *p, struct kv_write *to)
 	for (size_t i = 0; i < p->key_count; i++)
 		to[count++] =
 			(struct kv_write){KV_TABLES, {p->keys[i].bytes, p->keys[i].len}, {NULL, 0}};
-	to[count++] = (struct kv_write){KV_BINARIES, store_key_of(&p->id), {p->out.p, p->out.len}};
-	if (!p->now.table_count)
+	to[count++] = (struct kv_write){
+		KV_BINARIES, store_key_of(&p->id), {p->edit.out.p, p->edit.out.len}};
+	if (!p->edit.now.table_count)
 		to[count++] = (struct kv_write){KV_USED, store_key_of(&p->id), {NULL, 0}};
 	return count;
 }
@@ -112,7 +112,7 @@ int store_purge_locked(struct store *s, const struct build_id *id, uint16_t form
 	if (rc != 1)
 		return rc;
 	TRY(commit_purges(s, writes, add_purge(&p, writes), err));
-	store_account(s, &p.old, &p.now);
+	store_account(s, &p.edit.old, &p.edit.now);
 	return 1;
 }
 
@@ -136,7 +136,7 @@ int store_purge_together(struct store *s, const struct store_victim *rows, size_
 		rc = commit_purges(s, writes, write_count, err);
 	for (size_t i = 0; i < count; i++) {
 		if (!rc && purges[i].key_count)
-			store_account(s, &purges[i].old, &purges[i].now);
+			store_account(s, &purges[i].edit.old, &purges[i].edit.now);
 		purge_done(&purges[i]);
 	}
 	return rc;

@@ -64,17 +64,14 @@ static void begin(struct uploads *u, uint32_t n, uint8_t *token)
 	static uint8_t sum[32];
 	struct build_id id = id_of(n);
 	Rawstack__V1__BeginRequest request = RAWSTACK__V1__BEGIN_REQUEST__INIT;
-	Rawstack__V1__BeginStatus status;
-	const char *reason;
-	uint64_t offset;
-	bool passing;
+	struct upload_begun begun;
 
 	request.build_id = (ProtobufCBinaryData){id.len, id.bytes};
 	request.size = size_of(n);
 	request.sha256 = (ProtobufCBinaryData){sizeof(sum), sum};
-	assert_int_equal(
-		uploads_begin(u, &request, 0, &status, token, &offset, &reason, &passing, NULL), 0);
-	assert_int_equal(status, RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_NEEDED);
+	assert_int_equal(uploads_begin(u, &request, 0, &begun, NULL), 0);
+	assert_int_equal(begun.status, RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_NEEDED);
+	memcpy(token, begun.token, UPLOAD_TOKEN_LEN);
 }
 
 static void send_all(struct uploads *u, uint32_t n, const uint8_t *token, uint64_t *seed)
@@ -113,10 +110,8 @@ static void work(struct uploads *u, struct crash_log *l, bool builds)
 static void record(struct crash_log *l, uint64_t seed)
 {
 	uint8_t token[UPLOAD_TOKEN_LEN];
-	enum upload_state state;
-	struct build_id id;
+	struct upload_finished finished;
 	struct uploads *u;
-	bool waits;
 	int owed = 0;
 
 	assert_int_equal(mkdir("recorded", 0700), 0);
@@ -129,10 +124,9 @@ static void record(struct crash_log *l, uint64_t seed)
 		send_all(u, n, token, &seed);
 		if (n % 5 == 2)
 			continue;
-		assert_int_equal(uploads_finish(u, token, sizeof(token), NULL, false, &id, &state,
-						&waits, NULL),
-				 0);
-		assert_false(waits);
+		assert_int_equal(
+			uploads_finish(u, token, sizeof(token), NULL, false, &finished, NULL), 0);
+		assert_false(finished.waits);
 		crash_log_add(l, CRASH_MARK, ACKED, n, NULL, 0, NULL, NULL);
 		if (++owed > 3)
 			work(u, l, crash_random(&seed, 2));

@@ -66,19 +66,15 @@ static Rawstack__V1__BeginStatus begin_large(struct uploads *u, uint32_t n, uint
 {
 	uint8_t id[20] = {1, 2, (uint8_t)n, (uint8_t)(n >> 8)}, sum[32] = {0};
 	Rawstack__V1__BeginRequest request = RAWSTACK__V1__BEGIN_REQUEST__INIT;
-	Rawstack__V1__BeginStatus status;
-	const char *reason;
-	uint64_t offset;
-	bool passing;
+	struct upload_begun begun;
 
 	request.build_id = (ProtobufCBinaryData){sizeof(id), id};
 	request.size = size;
 	request.sha256 = (ProtobufCBinaryData){sizeof(sum), sum};
-	assert_int_equal(uploads_begin(u, &request, client, &status, token, &offset, &reason,
-				       &passing, NULL),
-			 0);
-	assert_true(status != STATUS(OVER_QUOTA) || passing);
-	return status;
+	assert_int_equal(uploads_begin(u, &request, client, &begun, NULL), 0);
+	assert_true(begun.status != STATUS(OVER_QUOTA) || begun.will_pass);
+	memcpy(token, begun.token, UPLOAD_TOKEN_LEN);
+	return begun.status;
 }
 
 static Rawstack__V1__BeginStatus begin(struct uploads *u, uint32_t n, uint32_t client,
@@ -106,17 +102,14 @@ static void send(struct uploads *u, const uint8_t *token, size_t len)
 static void finish_large(struct uploads *u, uint32_t n, uint32_t client, size_t size)
 {
 	uint8_t token[UPLOAD_TOKEN_LEN];
-	enum upload_state state;
-	struct build_id id;
-	bool waits;
+	struct upload_finished finished;
 
 	assert_int_equal(begin_large(u, n, client, size, token), STATUS(NEEDED));
 	for (size_t sent = 0, len; sent < size; sent += len) {
 		len = size - sent < SEND_MAX ? size - sent : SEND_MAX;
 		send(u, token, len);
 	}
-	assert_int_equal(
-		uploads_finish(u, token, sizeof(token), NULL, false, &id, &state, &waits, NULL), 0);
+	assert_int_equal(uploads_finish(u, token, sizeof(token), NULL, false, &finished, NULL), 0);
 }
 
 static void finish(struct uploads *u, uint32_t n, uint32_t client)
@@ -203,16 +196,14 @@ static void note_end(struct upload_waiter *w, const struct upload_result *result
 static int complete(struct uploads *u, uint32_t n, uint32_t client, struct waiting *w,
 		    uint8_t token[static UPLOAD_TOKEN_LEN])
 {
-	enum upload_state state;
-	struct build_id id;
-	bool waits;
+	struct upload_finished finished;
 
 	if (w)
 		*w = (struct waiting){.waiter.done = note_end, .code = 1};
 	assert_int_equal(begin(u, n, client, token), STATUS(NEEDED));
 	send(u, token, 100);
-	return uploads_finish(u, token, UPLOAD_TOKEN_LEN, w ? &w->waiter : NULL, w != NULL, &id,
-			      &state, &waits, NULL);
+	return uploads_finish(u, token, UPLOAD_TOKEN_LEN, w ? &w->waiter : NULL, w != NULL,
+			      &finished, NULL);
 }
 
 /* Forty clients fill all places with what waits for builds, with tickets and without; each who
@@ -539,10 +530,8 @@ static void test_late(void **state _unused_)
 	struct upload *first, *second, *built;
 	struct uploads *u = open_uploads();
 	uint8_t token[UPLOAD_TOKEN_LEN], mine[UPLOAD_TOKEN_LEN];
-	enum upload_state state_of;
-	struct build_id id;
+	struct upload_finished finished;
 	struct err err;
-	bool waits;
 
 	disk_free = LIMIT_DISK_FLOOR + 3 * MIB;
 	assert_int_equal(begin_large(u, 1, 1, 2 * MIB, mine), STATUS(NEEDED));
@@ -555,9 +544,7 @@ static void test_late(void **state _unused_)
 	assert_int_equal(stream(u, second, MIB, &err), ERR_UNAVAILABLE);
 	assert_int_equal(second->received, MIB);
 	uploads_detach(u, first);
-	assert_int_equal(
-		uploads_finish(u, mine, sizeof(mine), NULL, false, &id, &state_of, &waits, &err),
-		0);
+	assert_int_equal(uploads_finish(u, mine, sizeof(mine), NULL, false, &finished, &err), 0);
 	built = uploads_take(u);
 	assert_ptr_equal(built, first);
 	uploads_done(u, built, &done);
@@ -573,18 +560,14 @@ static Rawstack__V1__BeginStatus begin_content(struct uploads *u, uint8_t conten
 {
 	uint8_t id[20] = {9, 9}, sum[32] = {content};
 	Rawstack__V1__BeginRequest request = RAWSTACK__V1__BEGIN_REQUEST__INIT;
-	Rawstack__V1__BeginStatus status;
-	const char *reason;
-	uint64_t offset;
-	bool passing;
+	struct upload_begun begun;
 
 	request.build_id = (ProtobufCBinaryData){sizeof(id), id};
 	request.size = MIB;
 	request.sha256 = (ProtobufCBinaryData){sizeof(sum), sum};
-	assert_int_equal(uploads_begin(u, &request, client, &status, token, &offset, &reason,
-				       &passing, NULL),
-			 0);
-	return status;
+	assert_int_equal(uploads_begin(u, &request, client, &begun, NULL), 0);
+	memcpy(token, begun.token, UPLOAD_TOKEN_LEN);
+	return begun.status;
 }
 
 /* Who comes by two connections in turn: one stream trickles, the other takes its place when it
@@ -655,15 +638,11 @@ static void test_after_a_pause(void **state _unused_)
 static void test_waits_for_build(void **state _unused_)
 {
 	static const uint8_t content[100];
-	uint8_t token[UPLOAD_TOKEN_LEN], sum[DIGEST_LEN], id[20] = {9, 9};
+	uint8_t sum[DIGEST_LEN], id[20] = {9, 9};
 	Rawstack__V1__BeginRequest request = RAWSTACK__V1__BEGIN_REQUEST__INIT;
 	struct uploads *u = open_uploads();
-	Rawstack__V1__BeginStatus status;
-	enum upload_state queued;
-	struct build_id found;
-	const char *reason;
-	uint64_t offset;
-	bool passing, waits;
+	struct upload_finished finished;
+	struct upload_begun begun;
 
 	digest_sha256(content, sizeof(content), sum);
 	request.build_id = (ProtobufCBinaryData){sizeof(id), id};
@@ -672,27 +651,22 @@ static void test_waits_for_build(void **state _unused_)
 	for (int lies = 0; lies < 2; lies++) {
 		sum[0] ^= (uint8_t)lies;
 		id[0] = (uint8_t)lies;
-		assert_int_equal(uploads_begin(u, &request, 1, &status, token, &offset, &reason,
-					       &passing, NULL),
-				 0);
-		assert_int_equal(status, STATUS(NEEDED));
-		send(u, token, sizeof(content));
-		assert_int_equal(uploads_finish(u, token, sizeof(token), NULL, false, &found,
-						&queued, &waits, NULL),
+		assert_int_equal(uploads_begin(u, &request, 1, &begun, NULL), 0);
+		assert_int_equal(begun.status, STATUS(NEEDED));
+		send(u, begun.token, sizeof(content));
+		assert_int_equal(uploads_finish(u, begun.token, UPLOAD_TOKEN_LEN, NULL, false,
+						&finished, NULL),
 				 0);
 		clock_ns += LIMIT_UPLOAD_ALONE_NS;
-		assert_int_equal(uploads_begin(u, &request, 2, &status, token, &offset, &reason,
-					       &passing, NULL),
-				 0);
-		assert_int_equal(status, lies ? STATUS(NEEDED) : STATUS(IN_PROGRESS));
+		assert_int_equal(uploads_begin(u, &request, 2, &begun, NULL), 0);
+		assert_int_equal(begun.status, lies ? STATUS(NEEDED) : STATUS(IN_PROGRESS));
 	}
-	assert_true(uploads_is_building(u, &found));
+	assert_true(uploads_is_building(u, &finished.id));
 	sum[1] ^= 1;
 	id[0] = 0;
-	assert_int_equal(
-		uploads_begin(u, &request, 2, &status, token, &offset, &reason, &passing, NULL), 0);
-	assert_int_equal(status, STATUS(NEEDED));
-	assert_true(uploads_is_building(u, &found));
+	assert_int_equal(uploads_begin(u, &request, 2, &begun, NULL), 0);
+	assert_int_equal(begun.status, STATUS(NEEDED));
+	assert_true(uploads_is_building(u, &finished.id));
 	uploads_close(u);
 }
 
@@ -702,17 +676,14 @@ static void test_spoiled(void **state _unused_)
 	static const struct upload_result wrong = {.code = ERR_UNAVAILABLE};
 	struct uploads *u = open_uploads();
 	uint8_t token[UPLOAD_TOKEN_LEN], mine[UPLOAD_TOKEN_LEN];
-	enum upload_state queued;
-	struct build_id id;
-	bool waits;
+	struct upload_finished finished;
 
 	assert_int_equal(begin_content(u, 1, 1, token), STATUS(NEEDED));
 	send(u, token, 10);
 	assert_int_equal(begin_content(u, 1, 2, mine), STATUS(NEEDED));
 	assert_memory_equal(token, mine, sizeof(mine));
 	send(u, mine, MIB - 10);
-	assert_int_equal(
-		uploads_finish(u, mine, sizeof(mine), NULL, false, &id, &queued, &waits, NULL), 0);
+	assert_int_equal(uploads_finish(u, mine, sizeof(mine), NULL, false, &finished, NULL), 0);
 	assert_true(u->list->mixed);
 	uploads_done(u, uploads_take(u), &wrong);
 	assert_int_equal(begin_content(u, 1, 1, token), STATUS(NEEDED));
