@@ -280,73 +280,85 @@ static void read_ring_sample(const struct perf_ring *r, struct bytes *in, struct
 	e->data_len = total * sizeof(*pcs);
 }
 
-static void read_record(struct perf_ring *r, const struct perf_event_header *head, struct bytes in,
-			struct events *events, struct perf_counts *counts)
+static void add_ring_sample(struct perf_ring *r, struct bytes in, struct events *events,
+			    struct perf_counts *counts)
 {
 	uint64_t pcs[LIMIT_STACK_FRAMES];
+	struct event e = {.pid = 0};
+
+	read_ring_sample(r, &in, &e, pcs);
+	if (in.failed)
+		return;
+	if (e.data_len)
+		e.sample.stack_id = intern_digest(e.data, e.data_len);
+	counts->samples++;
+	r->last_ns = e.time_ns;
+	if (!events_add(events, &e))
+		counts->refused++;
+}
+
+/* Reads a record of another kind than a sample, whose time is known. Returns false if it makes no
+ * event. */
+static bool read_ring_record(const struct perf_ring *r, const struct perf_event_header *head,
+			     struct bytes *in, struct event *e, struct perf_counts *counts)
+{
+	switch (head->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		e->pid = bytes_u32(in);
+		e->tid = bytes_u32(in);
+		read_mmap(in, e, head->type);
+		return true;
+	case PERF_RECORD_COMM:
+		e->kind = EVENT_COMM;
+		e->pid = bytes_u32(in);
+		e->tid = bytes_u32(in);
+		e->comm.is_exec = head->misc & PERF_RECORD_MISC_COMM_EXEC;
+		take_record_text(in, e);
+		return true;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		e->kind = head->type == PERF_RECORD_FORK ? EVENT_FORK : EVENT_EXIT;
+		e->pid = bytes_u32(in);
+		e->fork.parent_pid = bytes_u32(in);
+		e->tid = bytes_u32(in);
+		return true;
+	case PERF_RECORD_CGROUP:
+		e->kind = EVENT_CGROUP;
+		e->cgroup.id = bytes_u64(in);
+		take_record_text(in, e);
+		return true;
+	case PERF_RECORD_LOST:
+		e->kind = EVENT_LOST;
+		bytes_skip(in, 8);
+		counts->lost += bytes_u64(in);
+		/* The gap lasts from the last record until this one, when there was room again. */
+		e->lost.until_ns = e->time_ns;
+		e->time_ns = r->last_ns < e->time_ns ? r->last_ns : e->time_ns;
+		return true;
+	case PERF_RECORD_THROTTLE:
+		counts->throttled++;
+		return false;
+	default:
+		return false;
+	}
+}
+
+static void add_ring_record(struct perf_ring *r, const struct perf_event_header *head,
+			    struct bytes in, struct events *events, struct perf_counts *counts)
+{
 	struct event e = {.pid = 0};
 	struct bytes trailer;
 	uint64_t record_ns;
 
-	if (head->type == PERF_RECORD_SAMPLE) {
-		read_ring_sample(r, &in, &e, pcs);
-		if (in.failed)
-			return;
-		if (e.data_len)
-			e.sample.stack_id = intern_digest(e.data, e.data_len);
-		counts->samples++;
-		r->last_ns = e.time_ns;
-		if (!events_add(events, &e))
-			counts->refused++;
-		return;
-	}
 	if (in.left < TRAILER_LEN)
 		return;
 	trailer = bytes_of(in.p + in.left - TRAILER_LEN, TRAILER_LEN);
 	bytes_skip(&trailer, 8);
-	e.time_ns = bytes_u64(&trailer);
-	record_ns = e.time_ns;
+	e.time_ns = record_ns = bytes_u64(&trailer);
 	in.left -= TRAILER_LEN;
-	switch (head->type) {
-	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-		e.pid = bytes_u32(&in);
-		e.tid = bytes_u32(&in);
-		read_mmap(&in, &e, head->type);
-		break;
-	case PERF_RECORD_COMM:
-		e.kind = EVENT_COMM;
-		e.pid = bytes_u32(&in);
-		e.tid = bytes_u32(&in);
-		e.comm.is_exec = head->misc & PERF_RECORD_MISC_COMM_EXEC;
-		take_record_text(&in, &e);
-		break;
-	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
-		e.kind = head->type == PERF_RECORD_FORK ? EVENT_FORK : EVENT_EXIT;
-		e.pid = bytes_u32(&in);
-		e.fork.parent_pid = bytes_u32(&in);
-		e.tid = bytes_u32(&in);
-		break;
-	case PERF_RECORD_CGROUP:
-		e.kind = EVENT_CGROUP;
-		e.cgroup.id = bytes_u64(&in);
-		take_record_text(&in, &e);
-		break;
-	case PERF_RECORD_LOST:
-		e.kind = EVENT_LOST;
-		bytes_skip(&in, 8);
-		counts->lost += bytes_u64(&in);
-		/* The gap lasts from the last record until this one, when there was room again. */
-		e.lost.until_ns = e.time_ns;
-		e.time_ns = r->last_ns < e.time_ns ? r->last_ns : e.time_ns;
-		break;
-	case PERF_RECORD_THROTTLE:
-		counts->throttled++;
+	if (!read_ring_record(r, head, &in, &e, counts))
 		return;
-	default:
-		return;
-	}
 	r->last_ns = record_ns;
 	if (!in.failed && !events_add(events, &e))
 		counts->lost++;
@@ -375,6 +387,7 @@ void perf_ring_drain(struct perf_ring *r, struct events *events, struct perf_cou
 		struct perf_event_header h;
 		size_t at = tail & (r->data_len - 1), first;
 		const uint8_t *p = data + at;
+		struct bytes body;
 
 		/* Records are multiples of 8, so a header never wraps. */
 		memcpy(&h, p, sizeof(h));
@@ -386,7 +399,11 @@ void perf_ring_drain(struct perf_ring *r, struct events *events, struct perf_cou
 			memcpy(r->record + first, data, h.size - first);
 			p = r->record;
 		}
-		read_record(r, &h, bytes_of(p + sizeof(h), h.size - sizeof(h)), events, counts);
+		body = bytes_of(p + sizeof(h), h.size - sizeof(h));
+		if (h.type == PERF_RECORD_SAMPLE)
+			add_ring_sample(r, body, events, counts);
+		else
+			add_ring_record(r, &h, body, events, counts);
 		tail += h.size;
 	}
 	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);

@@ -318,15 +318,8 @@ static double seconds_since(const struct spool_status *s, uint64_t ns)
 	return ns && s->unix_ns > ns ? (double)(s->unix_ns - ns) / 1e9 : 0;
 }
 
-void spool_status_metrics(const struct spool_status *s, struct buf *out)
+static void put_loss_metrics(const struct spool_status *s, struct buf *out)
 {
-	put_spool_gauge(out, "rawstack_sampler_running", NULL,
-			"Whether a capturer writes the spool.", s->is_written);
-	put_spool_gauge(out, "rawstack_sampler_samples_per_second", NULL, "Over the last minute.",
-			s->rate);
-	put_spool_gauge(out, "rawstack_sampler_failing", NULL,
-			"Whether samples cannot be stored, or could not at the last run's end.",
-			s->failing[0] != 0);
 	put_spool_counter(
 		out, "rawstack_sampler_samples",
 		"Samples that came to the spool, stored or not, since the directory was made.",
@@ -334,8 +327,7 @@ void spool_status_metrics(const struct spool_status *s, struct buf *out)
 	put_spool_family(
 		out, "rawstack_sampler_lost", "counter", NULL,
 		"Lost since the directory was made, by reason: samples, but for perf_lost, which "
-		"are "
-		"records of mappings, and throttled, which are times.");
+		"are records of mappings, and throttled, which are times.");
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
 		if (spool_loss_is_real((enum spool_loss)i))
 			buf_printf(out, "rawstack_sampler_lost_total{reason=\"%s\"} %llu\n",
@@ -347,16 +339,18 @@ void spool_status_metrics(const struct spool_status *s, struct buf *out)
 		"losses: no samples. Frames of files that were mapped in those moments may lie in "
 		"no known mapping.",
 		s->losses[SPOOL_LOSS_PERF_LOST]);
-	put_spool_counter(
-		out, "rawstack_sampler_unresolved",
-		"Frames without a module, in samples that are stored: no loss. Their address lies "
-		"in "
-		"no known mapping, or in a file without an id.",
-		s->losses[SPOOL_LOSS_UNRESOLVED]);
+	put_spool_counter(out, "rawstack_sampler_unresolved",
+			  "Frames without a module, in samples that are stored: no loss. Their "
+			  "address lies in no known mapping, or in a file without an id.",
+			  s->losses[SPOOL_LOSS_UNRESOLVED]);
 	put_spool_counter(
 		out, "rawstack_sampler_unreadable",
 		"Of the unresolved frames those in files that could not be read for their id.",
 		s->losses[SPOOL_LOSS_UNREADABLE]);
+}
+
+static void put_disk_metrics(const struct spool_status *s, struct buf *out)
+{
 	put_spool_gauge(out, "rawstack_spool_segments", NULL, "Segments on the disk.",
 			(double)s->segment_count);
 	put_spool_gauge(out, "rawstack_spool_bytes", "bytes", "Of all segments.", (double)s->len);
@@ -370,6 +364,10 @@ void spool_status_metrics(const struct spool_status *s, struct buf *out)
 			seconds_since(s, s->oldest_ns));
 	put_spool_counter(out, "rawstack_spool_dropped_samples",
 			  "Removed unsent by limits since the directory was made.", s->dropped);
+}
+
+static void put_ship_metrics(const struct spool_status *s, struct buf *out)
+{
 	put_spool_counter(
 		out, "rawstack_ship_ended",
 		"Times the shipper that the sampler starts ended by itself, in the sampler's last "
@@ -378,28 +376,40 @@ void spool_status_metrics(const struct spool_status *s, struct buf *out)
 	put_spool_gauge(out, "rawstack_ship_last_ack_timestamp_seconds", "seconds",
 			"When a batch was last acknowledged, since 1970; 0: never.",
 			(double)s->ack_ns / 1e9);
-	if (s->ship.state[0]) {
-		put_spool_family(out, "rawstack_ship_state", "stateset", NULL,
-				 "What the shipper says that it does.");
-		for (size_t i = 0; i < 4; i++) {
-			static const char *const states[] = {"shipping", "idle", "waiting",
-							     "stopped"};
+	if (!s->ship.state[0])
+		return;
+	put_spool_family(out, "rawstack_ship_state", "stateset", NULL,
+			 "What the shipper says that it does.");
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const states[] = {"shipping", "idle", "waiting", "stopped"};
 
-			buf_printf(out, "rawstack_ship_state{rawstack_ship_state=\"%s\"} %d\n",
-				   states[i], !strcmp(states[i], s->ship.state));
-		}
-		put_spool_counter(out, "rawstack_ship_samples",
-				  "Delivered since the shipper's start.", s->ship.samples);
-		put_spool_counter(out, "rawstack_ship_batches",
-				  "Delivered since the shipper's start.", s->ship.batches);
-		put_spool_counter(out, "rawstack_ship_again",
-				  "Batches delivered another time, with more names.",
-				  s->ship.again);
-		put_spool_gauge(out, "rawstack_ship_waiting", NULL, "Batches that wait for names.",
-				(double)s->ship.waiting);
-		put_spool_counter(out, "rawstack_ship_forgotten",
-				  "Batches not waited for any longer, because too many were.",
-				  s->ship.forgotten);
+		buf_printf(out, "rawstack_ship_state{rawstack_ship_state=\"%s\"} %d\n", states[i],
+			   !strcmp(states[i], s->ship.state));
 	}
+	put_spool_counter(out, "rawstack_ship_samples", "Delivered since the shipper's start.",
+			  s->ship.samples);
+	put_spool_counter(out, "rawstack_ship_batches", "Delivered since the shipper's start.",
+			  s->ship.batches);
+	put_spool_counter(out, "rawstack_ship_again",
+			  "Batches delivered another time, with more names.", s->ship.again);
+	put_spool_gauge(out, "rawstack_ship_waiting", NULL, "Batches that wait for names.",
+			(double)s->ship.waiting);
+	put_spool_counter(out, "rawstack_ship_forgotten",
+			  "Batches not waited for any longer, because too many were.",
+			  s->ship.forgotten);
+}
+
+void spool_status_metrics(const struct spool_status *s, struct buf *out)
+{
+	put_spool_gauge(out, "rawstack_sampler_running", NULL,
+			"Whether a capturer writes the spool.", s->is_written);
+	put_spool_gauge(out, "rawstack_sampler_samples_per_second", NULL, "Over the last minute.",
+			s->rate);
+	put_spool_gauge(out, "rawstack_sampler_failing", NULL,
+			"Whether samples cannot be stored, or could not at the last run's end.",
+			s->failing[0] != 0);
+	put_loss_metrics(s, out);
+	put_disk_metrics(s, out);
+	put_ship_metrics(s, out);
 	buf_str(out, "# EOF\n");
 }
