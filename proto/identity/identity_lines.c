@@ -9,12 +9,9 @@
 int identity_lines_open(struct identity_lines *l, const char *path, size_t max, struct err *err)
 {
 	uint8_t *bytes = NULL;
-	int rc;
 
 	*l = (struct identity_lines){.path = path};
-	rc = io_read_file(path, max, &bytes, &l->len, err);
-	if (rc)
-		return rc;
+	TRY(io_read_file(path, max, &bytes, &l->len, err));
 	l->text = l->at = (char *)bytes;
 	return memchr(bytes, 0, l->len) ? err_set(err, ERR_DATA, "%s: it has zero bytes", path) : 0;
 }

@@ -43,13 +43,10 @@ static int read_pem(const char *path, char **ret, struct err *err)
 {
 	uint8_t *bytes = NULL;
 	size_t len = 0;
-	int rc;
 
 	if (!path)
 		return 0;
-	rc = io_read_file(path, LIMIT_PEM_LEN, &bytes, &len, err);
-	if (rc)
-		return rc;
+	TRY(io_read_file(path, LIMIT_PEM_LEN, &bytes, &len, err));
 	*ret = (char *)bytes;
 	return memchr(bytes, 0, len)
 		       ? err_set(err, ERR_DATA, "%s: not PEM: it has zero bytes", path)
@@ -197,7 +194,6 @@ static bool same_stamps(const struct file_stamp *a, const struct file_stamp *b)
 int tls_watch_open(struct tls_watch **ret, const struct tls_files *files, struct err *err)
 {
 	_cleanup_(freep) struct tls_watch *w = calloc(1, sizeof(*w));
-	int rc;
 
 	if (!w)
 		return err_no_memory(err);
@@ -205,9 +201,7 @@ int tls_watch_open(struct tls_watch **ret, const struct tls_files *files, struct
 	w->version = 1;
 	w->looked_ns = io_mono_ns();
 	take_stamps(files, w->stamps);
-	rc = tls_texts_read(&w->texts, files, err);
-	if (rc)
-		return rc;
+	TRY(tls_texts_read(&w->texts, files, err));
 	pthread_mutex_init(&w->lock, NULL);
 	*ret = TAKE_PTR(w);
 	return 0;
@@ -226,15 +220,12 @@ static int reread_locked(struct tls_watch *w, bool force, struct err *err)
 {
 	struct file_stamp stamps[FILES];
 	struct tls_texts texts = {0};
-	int rc;
 
 	take_stamps(&w->files, stamps);
 	if (!force && same_stamps(stamps, w->stamps))
 		return 0;
 	memcpy(w->stamps, stamps, sizeof(stamps));
-	rc = tls_texts_read(&texts, &w->files, err);
-	if (rc)
-		return rc;
+	TRY(tls_texts_read(&texts, &w->files, err));
 	tls_texts_done(&w->texts);
 	w->texts = texts;
 	w->version++;

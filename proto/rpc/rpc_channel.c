@@ -10,6 +10,7 @@
 #include "alternative_names.h"
 #include "limits.h"
 #include "log.h"
+#include "number.h"
 #include "rpc_codec.h"
 #include "rpc_failure.h"
 #include "rpc_listen.h"
@@ -35,8 +36,7 @@ struct rpc_channel {
 static int target_uri(const char *target, char *uri, size_t len, struct err *err)
 {
 	const char *colon = strrchr(target, ':');
-	char *end;
-	unsigned long port;
+	uint64_t port;
 
 	if (!strncmp(target, "unix:", 5) && target[5]) {
 		if (snprintf(uri, len, "%s", target) >= (int)len)
@@ -47,8 +47,7 @@ static int target_uri(const char *target, char *uri, size_t len, struct err *err
 	    (strchr(target, ':') != colon && (target[0] != '[' || colon[-1] != ']')))
 		return err_set(err, ERR_USAGE, "'%s' is not HOST:PORT, [ADDRESS]:PORT or unix:PATH",
 			       target);
-	port = strtoul(colon + 1, &end, 10);
-	if (colon[1] < '0' || colon[1] > '9' || *end || port == 0 || port > 65535)
+	if (!number_read(colon + 1, 10, &port) || port == 0 || port > 65535)
 		return err_set(err, ERR_USAGE, "'%s': '%s' is not a port", target, colon + 1);
 	if (snprintf(uri, len, "dns:///%s", target) >= (int)len)
 		return err_set(err, ERR_USAGE, "server address too long");
@@ -266,22 +265,18 @@ int rpc_channel_open(struct rpc_channel **ret, const char *target, struct rpc_id
 		     struct err *err)
 {
 	_cleanup_(rpc_channel_closep) struct rpc_channel *ch = calloc(1, sizeof(*ch));
-	int rc;
 
 	if (!ch)
 		return err_no_memory(err);
 	if (snprintf(ch->target, sizeof(ch->target), "%s", target) >= (int)sizeof(ch->target))
 		return err_set(err, ERR_USAGE, "server address too long");
-	rc = target_uri(target, ch->uri, sizeof(ch->uri), err);
-	if (!rc)
-		rc = check_token(target, identity, err);
-	if (!rc && identity)
-		rc = use_identity(ch, identity, err);
-	if (!rc)
-		rc = renew_channel(ch, err);
-	if (!rc)
-		*ret = TAKE_PTR(ch);
-	return rc;
+	TRY(target_uri(target, ch->uri, sizeof(ch->uri), err));
+	TRY(check_token(target, identity, err));
+	if (identity)
+		TRY(use_identity(ch, identity, err));
+	TRY(renew_channel(ch, err));
+	*ret = TAKE_PTR(ch);
+	return 0;
 }
 
 void rpc_channel_close(struct rpc_channel *ch)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "io.h"
+#include "number.h"
 
 /* The prefix of addresses that stand for users: unique local (RFC 4193), of a prefix that nobody is
  * to route. */
@@ -93,6 +94,7 @@ static size_t parse_peer(const char *text, uint8_t address[static 16], uint16_t 
 	bool is_6 = !strncmp(text, "ipv6:", 5);
 	char host[INET6_ADDRSTRLEN];
 	const char *end, *port;
+	uint64_t number;
 	size_t len;
 
 	if (!is_6 && strncmp(text, "ipv4:", 5) != 0)
@@ -112,9 +114,10 @@ static size_t parse_peer(const char *text, uint8_t address[static 16], uint16_t 
 		return 0;
 	memcpy(host, text, len);
 	host[len] = '\0';
-	if (inet_pton(is_6 ? AF_INET6 : AF_INET, host, address) != 1)
+	if (inet_pton(is_6 ? AF_INET6 : AF_INET, host, address) != 1 ||
+	    !number_read(port + 1, 10, &number))
 		return 0;
-	*ret_port = htons((uint16_t)strtoul(port + 1, NULL, 10));
+	*ret_port = htons((uint16_t)number);
 	return is_6 ? 16 : 4;
 }
 

@@ -405,6 +405,14 @@ static int ship_until_end(struct ship *s, struct err *err)
 	return rc;
 }
 
+static int open_and_ship(struct ship *s, struct err *err)
+{
+	TRY(sink_open(&s->sink, s->o->out, s->o->kind, NULL, err));
+	TRY(open_shipper(s, err));
+	unit_notify(UNIT_READY);
+	return ship_until_end(s, err);
+}
+
 /* Opens everything and ships. Returns 0, 1 if the program is to start anew, or an error. */
 static int run_ship(const struct ship_options *o, const struct ship_start *start, struct err *err)
 {
@@ -414,25 +422,18 @@ static int run_ship(const struct ship_options *o, const struct ship_start *start
 	_cleanup_(closep) int spool_fd = -1;
 	_cleanup_(rpc_identity_unrefp) struct rpc_identity *identity = NULL;
 	struct ship_route route;
-	int rc = ship_route_init(&route, o->service.server, o->routes, o->cluster, err);
+	int rc;
 
-	if (!rc)
-		rc = open_identity(&identity, o, err);
-	if (!rc)
-		rc = take_spool(o, &spool_fd, err);
+	TRY(ship_route_init(&route, o->service.server, o->routes, o->cluster, err));
+	TRY(open_identity(&identity, o, err));
+	rc = take_spool(o, &spool_fd, err);
 	if (rc)
 		return rc < 0 ? rc : 0;
 	for (unsigned int i = 0; i < o->in_flight; i++) {
 		ship_endpoint_init(&s.lanes[i], &route, identity);
 		s.lanes[i].is_quiet = i > 0;
 	}
-	rc = sink_open(&s.sink, o->out, o->kind, NULL, err);
-	if (!rc)
-		rc = open_shipper(&s, err);
-	if (!rc) {
-		unit_notify(UNIT_READY);
-		rc = ship_until_end(&s, err);
-	}
+	rc = open_and_ship(&s, err);
 	if (rc <= 0)
 		tell_systemd(&s, "stopped", rc ? err->message : NULL);
 	shipper_close(s.shipper);

@@ -38,10 +38,8 @@ static int parse_admin(const struct option_usage *usage, int argc, char **argv, 
 		       struct err *err)
 {
 	struct operands operands;
-	int rc = options_parse(usage, argc, argv, ret, &operands, err);
 
-	if (rc)
-		return rc;
+	TRY(options_parse(usage, argc, argv, ret, &operands, err));
 	if (!ret->data)
 		return options_refuse(usage, err, "--data DIR is required");
 	ret->out = operands.list[0]; /* argv ends in a NULL */
@@ -52,10 +50,9 @@ static int parse_admin(const struct option_usage *usage, int argc, char **argv, 
 static int open_store(struct store **ret, const char *data, struct err *err)
 {
 	struct kv *kv;
-	int rc = store_check_by_child(data, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(store_check_by_child(data, err));
 	rc = store_kv_open_lmdb(&kv, data, 0, 0, err);
 	return rc ? rc : store_open(ret, kv, UINT64_MAX, RSYM_MAJOR, err);
 }
@@ -106,10 +103,9 @@ static int run_backup(int argc, char **argv, struct err *err)
 	char path[LIMIT_PATH_LEN];
 	uint64_t len;
 	bool made;
-	int rc = parse_admin(&backup_usage, argc, argv, &a, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(parse_admin(&backup_usage, argc, argv, &a, err));
 	if (snprintf(path, sizeof(path), "%s/store.mdb", a.out) >= (int)sizeof(path))
 		return err_set(err, ERR_USAGE, "%s: name too long", a.out);
 	made = mkdir(a.out, 0700) == 0;
@@ -120,9 +116,7 @@ static int run_backup(int argc, char **argv, struct err *err)
 		rmdir(a.out);
 	if (rc)
 		return rc;
-	rc = sync_dir(a.out, err);
-	if (rc)
-		return rc;
+	TRY(sync_dir(a.out, err));
 	printf("%s: %llu bytes\n", path, (unsigned long long)len);
 	return 0;
 }
@@ -163,23 +157,17 @@ static int run_compact(int argc, char **argv, struct err *err)
 	_cleanup_(data_dir_unlock) struct dir_lock lock = DIR_LOCK_NONE;
 	struct stat before;
 	uint64_t len;
-	int rc = parse_admin(&compact_usage, argc, argv, &a, err);
 
-	if (rc)
-		return rc;
+	TRY(parse_admin(&compact_usage, argc, argv, &a, err));
 	if (snprintf(path, sizeof(path), "%s/store.mdb", a.data) >= (int)sizeof(path) ||
 	    snprintf(next, sizeof(next), "%s/store.mdb.compact", a.data) >= (int)sizeof(next))
 		return err_set(err, ERR_USAGE, "%s: name too long", a.data);
 	if (stat(path, &before))
 		return err_sys(err, errno, "%s", path);
-	rc = lock_stopped(a.data, &lock, err);
-	if (rc)
-		return rc;
+	TRY(lock_stopped(a.data, &lock, err));
 	unlink(next); /* left by an earlier attempt */
 	/* The new file belongs to the owner of the old one, even if root compacts it. */
-	rc = copy_to(a.data, next, &before, &len, err);
-	if (rc)
-		return rc;
+	TRY(copy_to(a.data, next, &before, &len, err));
 	if (rename(next, path))
 		return err_sys(err, errno, "%s", path);
 	printf("%s: %llu bytes, %llu before\n", path, (unsigned long long)len,
@@ -372,18 +360,15 @@ static int run_salvage(int argc, char **argv, struct err *err)
 	_cleanup_(data_dir_unlock) struct dir_lock lock = DIR_LOCK_NONE;
 	struct store_salvaged found;
 	bool is_new;
-	int rc = parse_admin(&salvage_usage, argc, argv, &a, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(parse_admin(&salvage_usage, argc, argv, &a, err));
 	if (snprintf(path, sizeof(path), "%s/store.mdb", a.data) >= (int)sizeof(path) ||
 	    snprintf(made, sizeof(made), "%s/store.mdb", a.out) >= (int)sizeof(made))
 		return err_set(err, ERR_USAGE, "%s: name too long", a.data);
 	if (access(path, R_OK))
 		return err_sys(err, errno, "%s", path);
-	rc = lock_stopped(a.data, &lock, err);
-	if (rc)
-		return rc;
+	TRY(lock_stopped(a.data, &lock, err));
 	is_new = !mkdir(a.out, 0700);
 	if (!is_new && errno != EEXIST)
 		return err_sys(err, errno, "%s", a.out);
