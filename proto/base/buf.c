@@ -23,28 +23,40 @@ void buf_reset(struct buf *b)
 	b->failed = b->no_memory = false;
 }
 
-uint8_t *buf_extend(struct buf *b, size_t len)
+static bool make_room(struct buf *b, size_t len)
 {
 	size_t want;
-	uint8_t *p;
 
 	if (b->failed)
-		return NULL;
+		return false;
 	/* Allocate one byte more than is counted, so that buf_cstr() never has to. */
 	b->failed = !CHECKED_ADD(b->len, len, &want) || want > b->max || want == SIZE_MAX;
-	if (b->failed)
-		return NULL;
-	b->failed = b->no_memory = !GROW(b->p, &b->cap, want + 1, SIZE_MAX);
-	if (b->failed)
+	if (!b->failed)
+		b->failed = b->no_memory = !GROW(b->p, &b->cap, want + 1, SIZE_MAX);
+	return !b->failed;
+}
+
+/* This is small enough to be inlined into buf_append(), which writers call for each word. */
+static inline uint8_t *extend_inline(struct buf *b, size_t len)
+{
+	const bool has_room = !b->failed && len < b->cap - b->len && len <= b->max - b->len;
+	uint8_t *p;
+
+	if (!has_room && !make_room(b, len))
 		return NULL;
 	p = b->p + b->len;
-	b->len = want;
+	b->len += len;
 	return p;
+}
+
+uint8_t *buf_extend(struct buf *b, size_t len)
+{
+	return extend_inline(b, len);
 }
 
 bool buf_append(struct buf *b, const void *p, size_t len)
 {
-	uint8_t *to = buf_extend(b, len);
+	uint8_t *to = extend_inline(b, len);
 
 	if (!to)
 		return false;
