@@ -11,21 +11,21 @@
  */
 enum {
 	/* C++: in a conversion operator each parameter that has arguments is parsed twice. */
-	CONVERSION_ARGUMENTS_MAX = 8,
+	LIMIT_CONVERSION_ARGUMENTS = 8,
 	SCOPE_WORK_FREE = 1024,
 	SCOPE_WORK_PER_BYTE = 512,
-	STACK_WORK_MAX = 1 << 14, /* 64 bytes each */
-	PACK_WORK_MAX = 1 << 12,
-	DOUBLINGS_MAX = 40,
+	LIMIT_STACK_WORK = 1 << 14, /* 64 bytes each */
+	LIMIT_PACK_WORK = 1 << 12,
+	LIMIT_DOUBLINGS = 40,
 	/* D: each reading that fails doubles the work on the rest of the name, and back references
 	 * repeat. In real names 2^retries is at most 8 times the length. Early retries read most of
 	 * the name again: with these, names of two runtime libraries take at most 126 steps for
 	 * each byte, of 12 ns each. */
-	D_RETRIES_MAX = 12,
+	LIMIT_D_RETRIES = 12,
 	D_WORK_FREE = 64,
 	D_WORK_PER_BYTE = 8,
 	D_STEPS_PER_BYTE = 128,
-	D_REFERENCES_MAX = 16,
+	LIMIT_D_REFERENCES = 16,
 };
 
 static bool is_digit(char c)
@@ -148,8 +148,8 @@ static bool is_shape_bounded(const struct demangle_shape *s, size_t len)
 {
 	return !(s->has_lambda && s->has_pack_length) && !s->has_wide_lambda_head &&
 	       !(s->has_silent_lists && is_deep(s->parameters, s->scopes, len)) &&
-	       (uint64_t)s->templates * s->references <= STACK_WORK_MAX &&
-	       s->pack_work <= PACK_WORK_MAX;
+	       (uint64_t)s->templates * s->references <= LIMIT_STACK_WORK &&
+	       s->pack_work <= LIMIT_PACK_WORK;
 }
 
 static bool is_cxx_bounded(const char *name, int options)
@@ -161,14 +161,14 @@ static bool is_cxx_bounded(const char *name, int options)
 	bool is_plain;
 
 	letters_count(&l, name);
-	if (l.conversions && l.conversion_arguments > CONVERSION_ARGUMENTS_MAX)
+	if (l.conversions && l.conversion_arguments > LIMIT_CONVERSION_ARGUMENTS)
 		return false;
-	doublings = l.substitutions < DOUBLINGS_MAX ? l.substitutions : DOUBLINGS_MAX;
+	doublings = l.substitutions < LIMIT_DOUBLINGS ? l.substitutions : LIMIT_DOUBLINGS;
 	is_plain = !(l.lambdas && l.pack_lengths) && !l.lambda_heads &&
 		   !((l.folds || l.argument_packs > 1) &&
 		     is_deep(l.parameters, 1 + l.scopes + l.lambdas + l.conversions, len)) &&
-		   (uint64_t)l.lists * l.references <= STACK_WORK_MAX &&
-		   (l.packs * (uint64_t)len) << doublings <= PACK_WORK_MAX;
+		   (uint64_t)l.lists * l.references <= LIMIT_STACK_WORK &&
+		   (l.packs * (uint64_t)len) << doublings <= LIMIT_PACK_WORK;
 	if (is_plain)
 		return true;
 	/* Text that is not a mangled name is never printed, so it costs nothing. */
@@ -216,7 +216,7 @@ static bool is_d_bounded(const char *name)
 	uint32_t retries = 0, references = 0;
 	uint64_t steps = 0;
 
-	for (const char *p = name; p < end && retries <= D_RETRIES_MAX; p++) {
+	for (const char *p = name; p < end && retries <= LIMIT_D_RETRIES; p++) {
 		references += *p == 'Q';
 		if (*p == 'Q' || *p == 'Z')
 			retries += is_call_behind_letters(p);
@@ -226,7 +226,7 @@ static bool is_d_bounded(const char *name)
 			retries += is_call_behind(name, p, end);
 		steps += UINT64_C(1) << retries;
 	}
-	return references <= D_REFERENCES_MAX && retries <= D_RETRIES_MAX &&
+	return references <= LIMIT_D_REFERENCES && retries <= LIMIT_D_RETRIES &&
 	       UINT64_C(1) << retries <= D_WORK_FREE + D_WORK_PER_BYTE * len &&
 	       steps <= D_STEPS_PER_BYTE * len;
 }

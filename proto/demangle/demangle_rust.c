@@ -14,8 +14,8 @@ enum {
 	 * byte. */
 	STEPS_PER_BYTE = 32,
 	STEPS_FREE = 1024,
-	DEPTH_MAX = 1024,    /* libiberty's own limit */
-	PUNYCODE_MOVES = 32, /* letters that are moved in the time of one step */
+	LIMIT_RUST_DEPTH = 1024, /* libiberty's own limit */
+	PUNYCODE_MOVES = 32,     /* letters that are moved in the time of one step */
 };
 
 struct walk {
@@ -167,7 +167,7 @@ static bool walk_const_inside(struct walk *w)
 
 static bool walk_nested(struct walk *w, bool (*one)(struct walk *))
 {
-	bool ok = ++w->depth <= DEPTH_MAX ? one(w) : walk_fail(w);
+	bool ok = ++w->depth <= LIMIT_RUST_DEPTH ? one(w) : walk_fail(w);
 
 	w->depth--;
 	return ok && !w->failed;

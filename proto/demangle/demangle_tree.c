@@ -17,8 +17,8 @@ struct tree {
 	struct demangle_shape *shape;
 };
 
-/* libiberty prints no deeper either. */
-#define DEPTH_MAX 2048
+/* Levels of a parsed name. A hostile name nests without end, and libiberty prints no deeper. */
+#define LIMIT_DEMANGLED_DEPTH 2048
 
 static uint32_t tree_weigh(struct tree *t, struct demangle_component *c);
 
@@ -170,7 +170,7 @@ static uint32_t tree_weigh(struct tree *t, struct demangle_component *c)
 	weight = &t->weights[c - t->nodes];
 	if (*weight)
 		return *weight;
-	if (++t->depth > DEPTH_MAX)
+	if (++t->depth > LIMIT_DEMANGLED_DEPTH)
 		t->is_too_deep = true;
 	else
 		*weight = tree_weigh_children(t, c);

@@ -305,7 +305,7 @@ int folded_write(const struct profile *p, uint32_t value, bool marks, struct tex
 	_cleanup_(sums_done) struct sums sums = {
 		.lines = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES),
 	};
-	_cleanup_(buf_done) struct buf line = BUF_INIT(TEXT_OUT_MAX);
+	_cleanup_(buf_done) struct buf line = BUF_INIT(LIMIT_ROW_LEN);
 	_cleanup_(frames_done) struct frames frames = FRAMES_INIT(p);
 	int rc = 0;
 

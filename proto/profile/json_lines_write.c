@@ -87,7 +87,7 @@ static bool write_stack(struct frames *walk, uint32_t stack, struct pieces *s, s
 	s->count = 0;
 	frames_begin(walk, stack);
 	while (frames_next(walk, &f)) {
-		if (!GROW(s->starts, &s->cap, s->count + 1, TEXT_OUT_MAX))
+		if (!GROW(s->starts, &s->cap, s->count + 1, LIMIT_ROW_LEN))
 			return false;
 		buf_u8(&s->text, ' '); /* a byte after which json.c writes no comma */
 		s->starts[s->count++] = s->text.len;
@@ -108,7 +108,7 @@ static bool write_stack(struct frames *walk, uint32_t stack, struct pieces *s, s
 
 int json_lines_write(const struct profile *p, struct text_out *to, struct err *err)
 {
-	_cleanup_(pieces_done) struct pieces pieces = {.text = BUF_INIT(TEXT_OUT_MAX)};
+	_cleanup_(pieces_done) struct pieces pieces = {.text = BUF_INIT(LIMIT_ROW_LEN)};
 	_cleanup_(frames_done) struct frames walk = FRAMES_INIT(p);
 	struct buf *out = &to->buf;
 

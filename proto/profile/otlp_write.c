@@ -390,9 +390,9 @@ int otlp_write(const struct profile *p, struct text_out *to, struct err *err)
 		.p = p,
 		.to = to,
 		.attributes = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES),
-		.row = BUF_INIT(TEXT_OUT_MAX),
-		.inner = BUF_INIT(TEXT_OUT_MAX),
-		.text = BUF_INIT(TEXT_OUT_MAX),
+		.row = BUF_INIT(LIMIT_ROW_LEN),
+		.inner = BUF_INIT(LIMIT_ROW_LEN),
+		.text = BUF_INIT(LIMIT_ROW_LEN),
 		.profile = BUF_INIT(INT32_MAX),
 	};
 

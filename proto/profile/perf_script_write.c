@@ -240,7 +240,7 @@ int perf_script_write(const struct profile *p, struct text_out *out, uint64_t *r
 	_cleanup_(script_writer_done) struct writer w = {
 		.p = p,
 		.out = out,
-		.lines = BUF_INIT(TEXT_OUT_MAX),
+		.lines = BUF_INIT(LIMIT_ROW_LEN),
 		.count_value = profile_value_index(p, "samples"),
 	};
 

@@ -14,9 +14,10 @@
 /* Bytes that one compressed byte inflates to: real files stay below 30. */
 #define LIMIT_PPROF_RATIO LIMIT(256)
 
-/* A run of adjacent top-level fields of one number. Nearly all files have one run of each kind, so
- * the later passes walk only the run that they want. */
-#define RUNS_MAX 64
+/* Runs of adjacent top-level fields of one number. Nearly all files have one run of each kind, so
+ * the later passes walk only the run that they want; a file with more runs than this is walked
+ * whole each time. */
+#define LIMIT_PPROF_RUNS 64
 
 struct run {
 	uint32_t number; /* 0: any */
@@ -31,7 +32,7 @@ struct reader {
 	struct profile_value_type types[LIMIT_PROFILE_VALUES], period_type;
 	uint32_t default_type;
 	int64_t period, time_ns, duration_ns;
-	struct run runs[RUNS_MAX];
+	struct run runs[LIMIT_PPROF_RUNS];
 	size_t run_count;
 };
 
@@ -141,14 +142,14 @@ static int read_strings(struct reader *r, struct bytes in)
 		if (rc < 0)
 			return rc;
 		if (!last || last->number != f.number) {
-			last = r->run_count < RUNS_MAX ? &r->runs[r->run_count] : &spare;
+			last = r->run_count < LIMIT_PPROF_RUNS ? &r->runs[r->run_count] : &spare;
 			r->run_count++;
 			*last = (struct run){.number = f.number, .p = at};
 		}
 		at = in.p;
 		last->len = (size_t)(at - last->p);
 	}
-	if (r->run_count > RUNS_MAX) {
+	if (r->run_count > LIMIT_PPROF_RUNS) {
 		r->runs[0] = (struct run){0, all.p, all.left};
 		r->run_count = 1;
 	}

@@ -21,12 +21,13 @@ struct text_out {
 	uint64_t written;
 };
 
-/* The most bytes of one row; the deepest stack with the longest names is cut before. */
-#define TEXT_OUT_MAX (256 * MIB)
+/* Bytes of one row: LIMIT_PROFILE_STACK frames with names of 4 KiB each, which no real stack has.
+ */
+#define LIMIT_ROW_LEN (256 * MIB)
 
-#define TEXT_OUT_INIT(fn, fn_ctx)                                             \
-	{                                                                     \
-		.buf = BUF_INIT(TEXT_OUT_MAX), .write = (fn), .ctx = (fn_ctx) \
+#define TEXT_OUT_INIT(fn, fn_ctx)                                              \
+	{                                                                      \
+		.buf = BUF_INIT(LIMIT_ROW_LEN), .write = (fn), .ctx = (fn_ctx) \
 	}
 
 /* Returns the most bytes that a text of the profile may take. A name stands in it once for each

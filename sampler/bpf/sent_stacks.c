@@ -8,14 +8,15 @@
 enum {
 	ROWS_FULL = 6144,   /* 24 CPUs with 256 stacks each (SAMPLER_SENT_BITS) */
 	LEN_FULL = 2 << 20, /* bytes of addresses */
-	ROWS_MAX = 1 << 20, /* while the table drains: as many as a ring can hold at most */
-	LEN_MAX = 64 << 20,
+	LIMIT_SENT_STACKS =
+		1 << 20, /* while the table drains: as many as a ring can hold at most */
+	LIMIT_SENT_STACKS_LEN = 64 << 20,
 	DRAIN_POLLS = 8, /* they are at least 20 ms apart, so earlier events are handled by then */
 };
 
 void sent_stacks_init(struct sent_stacks *t)
 {
-	*t = (struct sent_stacks){.pcs = ARENA_INIT(LEN_MAX)};
+	*t = (struct sent_stacks){.pcs = ARENA_INIT(LIMIT_SENT_STACKS_LEN)};
 }
 
 void sent_stacks_done(struct sent_stacks *t)
@@ -45,7 +46,7 @@ static bool grow_stacks(struct sent_stacks *t)
 {
 	struct sent_stacks next = {.cap = t->cap ? t->cap * 2 : 256};
 
-	if (next.cap > 2 * (size_t)ROWS_MAX)
+	if (next.cap > 2 * (size_t)LIMIT_SENT_STACKS)
 		return false;
 	next.rows = calloc(next.cap, sizeof(*next.rows));
 	if (!next.rows)

@@ -19,7 +19,7 @@ enum {
 
 /* A sample as JSON takes some 30 KiB. Only a made-up spool has paths so long that it takes more
  * than this. */
-#define SAMPLE_LEN_MAX (64 * MIB)
+#define LIMIT_SAMPLE_JSON_LEN (64 * MIB)
 
 struct view {
 	const char *dir;
@@ -227,7 +227,7 @@ static int print_samples(const struct view *v, const struct spool_batch *b, stru
 		if (line->failed)
 			return err_full(err, line->no_memory,
 					"%s: a sample of more than %" PRIu64 " bytes of JSON",
-					v->dir, SAMPLE_LEN_MAX);
+					v->dir, LIMIT_SAMPLE_JSON_LEN);
 		stdout_put(line);
 	}
 	return ferror(stdout) ? stdout_flush(err) : 0;
@@ -236,7 +236,7 @@ static int print_samples(const struct view *v, const struct spool_batch *b, stru
 static int run_cat(const struct view *v, struct err *err)
 {
 	_cleanup_(spool_reader_closep) struct spool_reader *r = NULL;
-	_cleanup_(buf_done) struct buf line = BUF_INIT(SAMPLE_LEN_MAX);
+	_cleanup_(buf_done) struct buf line = BUF_INIT(LIMIT_SAMPLE_JSON_LEN);
 	struct spool_batch b;
 	int rc;
 

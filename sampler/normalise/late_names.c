@@ -11,8 +11,8 @@
 #define BUSY_NS  UINT64_C(10000000000) /* pause if threads of the process live on */
 
 enum {
-	ASKED_MAX = 16, /* most requests under way */
-	AGAIN_MAX = 20, /* most pauses of AGAIN_NS in a turn */
+	LIMIT_LATE_ASKED = 16,  /* most requests under way */
+	LIMIT_LATE_PAUSES = 20, /* most pauses of AGAIN_NS in a turn */
 };
 
 /* --- places ---------------------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static void ask_part(struct late_names *l, struct file_ids *ids, struct jit *j)
 {
 	struct late_jit *t = j->late;
 
-	if (l->asked_count >= ASKED_MAX)
+	if (l->asked_count >= LIMIT_LATE_ASKED)
 		return;
 	t->part = t->asked_count - t->at < LIMIT_PERF_MAP_LATE_ROWS ? t->asked_count - t->at
 								    : LIMIT_PERF_MAP_LATE_ROWS;
@@ -170,7 +170,7 @@ static bool handle_answer(struct late_names *l, struct jit *j, struct spool_writ
 
 	l->asked_count--;
 	t->is_under_way = t->is_answered = false;
-	if (t->rc == -EAGAIN && t->again_count++ < AGAIN_MAX && !l->is_ending) {
+	if (t->rc == -EAGAIN && t->again_count++ < LIMIT_LATE_PAUSES && !l->is_ending) {
 		t->not_before_ns = now_ns + AGAIN_NS;
 		return true;
 	}

@@ -24,8 +24,9 @@
 enum {
 	RING_PAGES = 64, /* for each CPU; halved until kernel.perf_event_mlock_kb allows it */
 	RING_PAGES_MIN = 2,
-	EVENTS_MAX = 4096, /* most descriptors, of which each thread takes two for each CPU */
-	SPREAD = 20,       /* the period is off by at most 1/SPREAD */
+	LIMIT_PERF_SELF_EVENTS =
+		4096, /* most descriptors, of which each thread takes two for each CPU */
+	SPREAD = 20,  /* the period is off by at most 1/SPREAD */
 };
 
 struct perf_self {
@@ -84,9 +85,9 @@ static int add_event(struct perf_self *s, struct perf_event_attr *attr, uint32_t
 {
 	int fd, rc;
 
-	if (!GROW(s->fds, &s->fd_cap, s->fd_count + 1, EVENTS_MAX))
+	if (!GROW(s->fds, &s->fd_cap, s->fd_count + 1, LIMIT_PERF_SELF_EVENTS))
 		return err_set(err, ERR_LIMIT, "more than %d threads times CPUs to sample",
-			       EVENTS_MAX);
+			       LIMIT_PERF_SELF_EVENTS);
 	fd = perf_open(attr, (int32_t)tid, (int)cpu, -1);
 	if (fd == -ESRCH || fd == -ENODEV) /* the thread ended, the CPU is off */
 		return 0;

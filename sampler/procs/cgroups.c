@@ -17,7 +17,7 @@
 
 enum {
 	CONTAINER_ID_LEN = 64,
-	DEPTH_MAX = 32, /* most levels of directories that are read */
+	LIMIT_CGROUP_DEPTH = 32, /* most levels of directories that are read */
 };
 
 static struct cgroup **cgroup_slot_of(struct cgroups *c, uint64_t id)
@@ -111,7 +111,7 @@ static void walk_dir(struct walk *w, int fd, int depth)
 	}
 	if (!fstat(dirfd(dir), &st))
 		cgroups_add(w->cgroups, st.st_ino, len ? w->path : "/", len ? len : 1, w->now_ns);
-	while (depth < DEPTH_MAX && w->left && (entry = readdir(dir))) {
+	while (depth < LIMIT_CGROUP_DEPTH && w->left && (entry = readdir(dir))) {
 		const size_t name_len = strlen(entry->d_name);
 
 		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||

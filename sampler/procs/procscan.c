@@ -362,14 +362,15 @@ int procscan_id(uint32_t tid, enum procscan_way way, const struct mapping *m, ui
 	return build_id_set(ret, BUILD_ID_GNU, id, q.id_len, NULL) ? 0 : 1;
 }
 
-/* Most pieces into which mprotect(2) may have split a mapping. */
-#define PIECES_MAX 8
+/* Pieces of a mapping that are looked at. A process may split it by mprotect(2) page by page;
+ * behind so many it counts as unchanged. */
+#define LIMIT_MAPPING_PIECES 8
 
 static int check_mapping(int fd, const struct mapping *m)
 {
 	uint64_t at = m->start;
 
-	for (int i = 0; at < m->end && i < PIECES_MAX; i++) {
+	for (int i = 0; at < m->end && i < LIMIT_MAPPING_PIECES; i++) {
 		struct procmap_query_arg q = {
 			.size = sizeof(q), .flags = PROCMAP_EXECUTABLE, .address = at};
 

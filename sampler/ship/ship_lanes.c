@@ -7,8 +7,8 @@
 
 #include "limits.h"
 
-/* Most bytes that the copy of a batch takes: the size of a segment's tables. */
-#define COPY_MAX (8 * LIMIT_SPOOL_SEGMENT)
+/* Bytes of the copy of a batch: as many as the tables of a segment may take in the reader. */
+#define LIMIT_BATCH_COPY_LEN (8 * LIMIT_SPOOL_SEGMENT)
 
 struct lane {
 	struct ship_lanes *of;
@@ -74,7 +74,7 @@ int ship_lanes_open(struct ship_lanes **ret, unsigned int count, ship_lane_fn *d
 		struct lane *lane = &l->lanes[l->started];
 
 		*lane = (struct lane){
-			.of = l, .number = l->started, .memory = ARENA_INIT(COPY_MAX)};
+			.of = l, .number = l->started, .memory = ARENA_INIT(LIMIT_BATCH_COPY_LEN)};
 		rc = pthread_create(&lane->thread, NULL, run_lane, lane);
 		l->started += rc == 0;
 	}

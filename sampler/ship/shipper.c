@@ -10,7 +10,7 @@
 #define TIMEOUT_MS    10000
 
 /* Most memory for the requests of one batch: far more than a segment's locations need. */
-#define ARENA_MAX (1 * GIB)
+#define LIMIT_BATCH_REQUESTS_LEN GIB
 
 static ship_lane_fn deliver_in_lane;
 
@@ -28,9 +28,10 @@ int shipper_open(struct shipper **ret, const struct shipper_options *options, st
 	if (!s->o.timeout_ms)
 		s->o.timeout_ms = TIMEOUT_MS;
 	pthread_mutex_init(&s->lock, NULL);
-	s->own = (struct work){s->o.call_ctx, ARENA_INIT(ARENA_MAX)};
+	s->own = (struct work){s->o.call_ctx, ARENA_INIT(LIMIT_BATCH_REQUESTS_LEN)};
 	for (unsigned int i = 0; i < s->o.lane_count && i < SHIP_LANES_MAX; i++)
-		s->works[i] = (struct work){s->o.lane_ctxs[i], ARENA_INIT(ARENA_MAX)};
+		s->works[i] =
+			(struct work){s->o.lane_ctxs[i], ARENA_INIT(LIMIT_BATCH_REQUESTS_LEN)};
 	s->spool = strdup(options->spool);
 	if (!s->spool)
 		return err_no_memory(err);

@@ -10,16 +10,17 @@
 #include "build_id.h"
 #include "number.h"
 
-#define NAME    ".clock"
-#define LEN_MAX 256
+#define NAME                 ".clock"
+/* Bytes that are read of the file, in whose directory others may write; its line has 138. */
+#define LIMIT_SINK_CLOCK_LEN 256
 
-static int print_clock(const struct sink_clock *c, char text[static LEN_MAX])
+static int print_clock(const struct sink_clock *c, char text[static LIMIT_SINK_CLOCK_LEN])
 {
 	int n = 0;
 
 	for (size_t i = 0; i < sizeof(c->boot_id); i++)
-		n += snprintf(text + n, LEN_MAX - (size_t)n, "%02x", c->boot_id[i]);
-	return n + snprintf(text + n, LEN_MAX - (size_t)n,
+		n += snprintf(text + n, LIMIT_SINK_CLOCK_LEN - (size_t)n, "%02x", c->boot_id[i]);
+	return n + snprintf(text + n, LIMIT_SINK_CLOCK_LEN - (size_t)n,
 			    " %020" PRIu64 " %020" PRIu64 " %020" PRIu64 " %020" PRIu64
 			    " %020" PRIu64 "\n",
 			    c->real_ns, c->mono_ns, c->doubt_ns, c->ahead_at_ns, c->unproven_ns);
@@ -27,7 +28,7 @@ static int print_clock(const struct sink_clock *c, char text[static LEN_MAX])
 
 /* Reads what print_clock() printed. It accepts other spellings too; the caller rejects them.
  * Returns false if the text is no clock. */
-static bool scan_clock(struct sink_clock *c, const char text[static LEN_MAX])
+static bool scan_clock(struct sink_clock *c, const char text[static LIMIT_SINK_CLOCK_LEN])
 {
 	uint64_t *const times[] = {&c->real_ns, &c->mono_ns, &c->doubt_ns, &c->ahead_at_ns,
 				   &c->unproven_ns};
@@ -48,7 +49,7 @@ static bool scan_clock(struct sink_clock *c, const char text[static LEN_MAX])
 void sink_clock_load(struct sink_clock *c, const struct io *io, int dir_fd)
 {
 	struct sink_clock was = {0};
-	char text[LEN_MAX] = "", again[LEN_MAX];
+	char text[LIMIT_SINK_CLOCK_LEN] = "", again[LIMIT_SINK_CLOCK_LEN];
 	ssize_t n;
 	bool has_boot;
 	int fd;
@@ -75,7 +76,7 @@ void sink_clock_load(struct sink_clock *c, const struct io *io, int dir_fd)
 
 void sink_clock_save(const struct sink_clock *c, const struct io *io, int dir_fd)
 {
-	char text[LEN_MAX];
+	char text[LIMIT_SINK_CLOCK_LEN];
 	int n = print_clock(c, text), fd;
 
 	fd = io->open(io->ctx, dir_fd, NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Stacks take four bytes a frame, from tables that are bounded. */
-#define SLICE_MAX (8 * LIMIT_SPOOL_SEGMENT)
+/* Bytes of a batch in memory: a copy of rows of the segment's tables (LIMIT_SPOOL_TABLES_LEN). */
+#define LIMIT_SPOOL_SLICE_LEN (8 * LIMIT_SPOOL_SEGMENT)
 
 /* The most that late names may add to a batch, a quarter of what it may hold; and the most records
  * of one process that are tried for a sample: two readings of its map, in parts. */
@@ -20,7 +20,7 @@ void spool_slice_init(struct spool_slice *s, const struct spool_tables *from)
 {
 	*s = (struct spool_slice){
 		.from = from,
-		.memory = ARENA_INIT(SLICE_MAX),
+		.memory = ARENA_INIT(LIMIT_SPOOL_SLICE_LEN),
 		.late_stack_keys = INTERN_INIT(LATE_STACKS, LATE_KEYS_LEN),
 		.late_location_keys = INTERN_INIT(LATE_LOCATIONS, LATE_KEYS_LEN),
 	};

@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* Frames take four bytes in memory and at least one in the file; strings their own length. */
-#define TABLES_MAX (8 * LIMIT_SPOOL_SEGMENT)
+/* Bytes of a segment's tables in memory: a frame takes four there and at least one in the file, a
+ * string its own length. */
+#define LIMIT_SPOOL_TABLES_LEN (8 * LIMIT_SPOOL_SEGMENT)
 
 const size_t spool_row_sizes[SPOOL_TABLE_COUNT] = {
 	[SPOOL_TABLE_STRINGS] = sizeof(struct spool_string),
@@ -29,7 +30,7 @@ void *spool_row_new(struct spool_rows *r, size_t size)
 
 void spool_tables_init(struct spool_tables *t)
 {
-	*t = (struct spool_tables){.memory = ARENA_INIT(TABLES_MAX)};
+	*t = (struct spool_tables){.memory = ARENA_INIT(LIMIT_SPOOL_TABLES_LEN)};
 }
 
 void spool_tables_reset(struct spool_tables *t)

@@ -10,8 +10,11 @@
 #include "store_record.h"
 
 enum {
-	VERIFIED_MAX = 1 << 20,
-	LOST_MAX = 1 << 16,
+	/* Tables whose checksum is remembered: when there are more, all are checked once more. */
+	LIMIT_VERIFIED_TABLES = 1 << 20,
+	/* Ids whose table was damaged and removed, since the start: when there are more, they are
+	 * answered as ids without a table. */
+	LIMIT_LOST_IDS = 1 << 16,
 };
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -269,11 +272,14 @@ int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, uint16_t f
 	s->max_bytes = max_bytes;
 	s->format = format;
 	s->next_number = 1;
-	s->verified = (struct intern)INTERN_INIT(VERIFIED_MAX, VERIFIED_MAX * sizeof(uint64_t));
-	s->rechecked = (struct intern)INTERN_INIT(VERIFIED_MAX, VERIFIED_MAX * sizeof(uint64_t));
+	s->verified = (struct intern)INTERN_INIT(LIMIT_VERIFIED_TABLES,
+						 LIMIT_VERIFIED_TABLES * sizeof(uint64_t));
+	s->rechecked = (struct intern)INTERN_INIT(LIMIT_VERIFIED_TABLES,
+						  LIMIT_VERIFIED_TABLES * sizeof(uint64_t));
 	s->recheck_left = LIMIT_SCRUB_LEN;
-	s->lost = (struct intern)INTERN_INIT(LOST_MAX, LOST_MAX * BUILD_ID_MAX);
-	s->used = (struct intern)INTERN_INIT(STORE_USED_MAX, (size_t)STORE_USED_MAX * BUILD_ID_MAX);
+	s->lost = (struct intern)INTERN_INIT(LIMIT_LOST_IDS, LIMIT_LOST_IDS * BUILD_ID_MAX);
+	s->used = (struct intern)INTERN_INIT(LIMIT_NOTED_USES,
+					     (size_t)LIMIT_NOTED_USES * BUILD_ID_MAX);
 	pthread_mutex_init(&s->writer, NULL);
 	pthread_mutex_init(&s->lock, NULL);
 	store_pending_init(&s->pending);

@@ -162,7 +162,7 @@ void store_note_used(struct store *s, const struct build_id *id, uint64_t now_ns
 
 	pthread_mutex_lock(&s->lock);
 	i = intern_add(&s->used, id->bytes, id->len, NULL);
-	if (i != INTERN_FULL && GROW(s->used_ns, &s->used_cap, i + 1, STORE_USED_MAX))
+	if (i != INTERN_FULL && GROW(s->used_ns, &s->used_cap, i + 1, LIMIT_NOTED_USES))
 		s->used_ns[i] = now_ns;
 	pthread_mutex_unlock(&s->lock);
 }

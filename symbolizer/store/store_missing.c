@@ -10,9 +10,9 @@
 #include "store_priv.h"
 #include "store_record.h"
 
-/* Bounds the sum of one record's paths; hosts use few names for one binary. */
-#define PATHS_LEN_MAX  2048
-#define RECORD_LEN_MAX (PATHS_LEN_MAX + 128)
+/* Bytes of all paths of one record, which clients send. Hosts use few names for one binary. */
+#define LIMIT_MISSING_PATHS_LEN 2048
+#define RECORD_LEN              (LIMIT_MISSING_PATHS_LEN + 128)
 
 int store_missing_get(struct store_read *r, const struct build_id *id, struct store_missing *ret,
 		      struct err *err)
@@ -116,7 +116,7 @@ static void add_path(struct store_missing *m, struct kv_bytes path)
 			return;
 		total += m->paths[i].len;
 	}
-	if (total <= PATHS_LEN_MAX)
+	if (total <= LIMIT_MISSING_PATHS_LEN)
 		m->paths[m->path_count++] = path;
 }
 
@@ -152,7 +152,7 @@ static int plan_note(struct store_read *r, const struct store_missing *n, struct
 static int write_missing_note(struct store_read *r, struct change *c, const struct store_missing *n,
 			      const struct plan *plan, struct err *err)
 {
-	_cleanup_(buf_done) struct buf out = BUF_INIT(RECORD_LEN_MAX);
+	_cleanup_(buf_done) struct buf out = BUF_INIT(RECORD_LEN);
 	struct store_missing m;
 	struct kv_bytes value;
 	int rc = r->s->kv->ops->get(r->kv, KV_MISSING, store_key_of(&n->id), &value, err);

@@ -12,7 +12,9 @@
 #include "store_record.h"
 
 enum {
-	STORE_USED_MAX = 1 << 20
+	/* Ids whose last use waits to be written, which happens once a minute. The use of further
+	 * ids is lost. */
+	LIMIT_NOTED_USES = 1 << 20
 };
 
 /* Notes of missing ids that are not written yet. */

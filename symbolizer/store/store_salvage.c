@@ -12,7 +12,8 @@
 
 enum {
 	WRITES_MAX = 1024, /* writes of one commit */
-	RECORDS_MAX = 1 << 22,
+	/* Records that are read from a damaged store: 100 times as many as a large one has. */
+	LIMIT_SALVAGED_RECORDS = 1 << 22,
 };
 
 #define WRITES_LEN (64 * MIB)
@@ -82,7 +83,7 @@ static bool is_newest(struct salvager *s, const struct store_record *r)
 		return false;
 	if (i == INTERN_FULL)
 		i = intern_add(&s->ids, r->binary.id.bytes, r->binary.id.len, NULL);
-	if (i == INTERN_FULL || !GROW(s->ranks, &s->ranks_cap, i + 1, RECORDS_MAX)) {
+	if (i == INTERN_FULL || !GROW(s->ranks, &s->ranks_cap, i + 1, LIMIT_SALVAGED_RECORDS)) {
 		s->rc = err_no_memory(s->err);
 		return false;
 	}
@@ -339,14 +340,15 @@ int store_salvage(const char *from, const char *to, uint16_t format,
 	if (!s)
 		return err_no_memory(err);
 	*ret = (struct store_salvaged){0};
-	*s = (struct salvager){.from = from,
-			       .format = format,
-			       .use = use,
-			       .told = ret,
-			       .err = err,
-			       .arena = ARENA_INIT(WRITES_LEN),
-			       .ids = INTERN_INIT(RECORDS_MAX, RECORDS_MAX * BUILD_ID_MAX),
-			       .tables = INTERN_INIT(RECORDS_MAX, RECORDS_MAX * KV_KEY_MAX)};
+	*s = (struct salvager){
+		.from = from,
+		.format = format,
+		.use = use,
+		.told = ret,
+		.err = err,
+		.arena = ARENA_INIT(WRITES_LEN),
+		.ids = INTERN_INIT(LIMIT_SALVAGED_RECORDS, LIMIT_SALVAGED_RECORDS * BUILD_ID_MAX),
+		.tables = INTERN_INIT(LIMIT_SALVAGED_RECORDS, LIMIT_SALVAGED_RECORDS * KV_KEY_MAX)};
 	rc = store_pages_open(&pages, fd, from, err);
 	/* The new file may need more room than the old one, because its free pages differ. */
 	if (!rc)

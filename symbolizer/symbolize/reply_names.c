@@ -17,10 +17,10 @@ enum {
 	AHEAD = 16,         /* keys whose memory is fetched ahead */
 };
 
-/* The most rows that all replies of a stream may have. */
-#define ROWS_MAX  (UINT64_C(1) << 20)
+/* Rows of each table that serves all replies of a stream: a client may ask without end. */
+#define LIMIT_STREAM_ROWS  (UINT64_C(1) << 20)
 /* Bytes of prepared texts. A reply holds fewer, but which ones is not known in advance. */
-#define BYTES_MAX (8 * MIB)
+#define LIMIT_PREPARED_LEN (8 * MIB)
 
 /* A function in a file. Offsets are into texts.bytes. */
 struct reply_place {
@@ -41,11 +41,11 @@ struct reply_file {
 void reply_names_init(struct reply_names *n)
 {
 	*n = (struct reply_names){
-		.strings = INTERN_INIT(ROWS_MAX, LIMIT_REPLY_NAMES_LEN),
-		.plain_ids = ID_MAP_INIT(ROWS_MAX),
-		.numbers = INTERN_INIT(ROWS_MAX, ROWS_MAX * sizeof(uint64_t)),
-		.place_ids = ID_MAP_INIT(ROWS_MAX),
-		.file_ids = ID_MAP_INIT(ROWS_MAX),
+		.strings = INTERN_INIT(LIMIT_STREAM_ROWS, LIMIT_REPLY_NAMES_LEN),
+		.plain_ids = ID_MAP_INIT(LIMIT_STREAM_ROWS),
+		.numbers = INTERN_INIT(LIMIT_STREAM_ROWS, LIMIT_STREAM_ROWS * sizeof(uint64_t)),
+		.place_ids = ID_MAP_INIT(LIMIT_STREAM_ROWS),
+		.file_ids = ID_MAP_INIT(LIMIT_STREAM_ROWS),
 	};
 	reply_texts_init(&n->texts);
 }
@@ -105,12 +105,12 @@ int reply_names_begin(struct reply_names *n, enum demangle_style style, uint32_t
 	bool is_first;
 
 	/* A prepared place holds its name in one style. A stream need not keep places for ever. */
-	if (n->style != style || n->columns != columns || n->texts.bytes.len > BYTES_MAX / 2 ||
-	    n->place_count > ROWS_MAX / 4)
+	if (n->style != style || n->columns != columns ||
+	    n->texts.bytes.len > LIMIT_PREPARED_LEN / 2 || n->place_count > LIMIT_STREAM_ROWS / 4)
 		forget_prepared(n);
 	n->style = style;
 	n->columns = columns;
-	n->texts.bytes.max = BYTES_MAX;
+	n->texts.bytes.max = LIMIT_PREPARED_LEN;
 	n->texts.bytes.failed = n->is_full = n->texts.is_spent = false;
 	n->texts.unpack_left = LIMIT_REPLY_UNPACKED;
 	n->texts.time_left_ns = REPLY_TEXTS_NS;
@@ -118,7 +118,7 @@ int reply_names_begin(struct reply_names *n, enum demangle_style style, uint32_t
 	if (intern_add(&n->strings, "", 0, &is_first) != 0)
 		return err_no_memory(err);
 	if (n->strings.data_len > LIMIT_REPLY_NAMES_LEN - LIMIT_REPLY_LEN ||
-	    n->strings.count > ROWS_MAX / 2 || n->function_count > ROWS_MAX / 2)
+	    n->strings.count > LIMIT_STREAM_ROWS / 2 || n->function_count > LIMIT_STREAM_ROWS / 2)
 		return err_set(err, ERR_LIMIT, "the tables of this stream are full: open another");
 	n->batch_place = n->place_count;
 	n->batch_file = n->file_count;
@@ -181,8 +181,8 @@ static uint64_t in_table(const struct reply_names *n, uint32_t id)
 
 static bool add_reply_place(struct reply_names *n, uint32_t function, uint32_t file, uint32_t *ret)
 {
-	if (!GROW(n->places, &n->places_cap, n->place_count + 1, ROWS_MAX) ||
-	    !GROW(n->rows, &n->rows_cap, n->place_count + 1, ROWS_MAX))
+	if (!GROW(n->places, &n->places_cap, n->place_count + 1, LIMIT_STREAM_ROWS) ||
+	    !GROW(n->rows, &n->rows_cap, n->place_count + 1, LIMIT_STREAM_ROWS))
 		return false;
 	*ret = (uint32_t)n->place_count++;
 	n->places[*ret] =
@@ -237,7 +237,8 @@ static bool find_reply_file(struct reply_names *n, uint32_t id, uint32_t *ret)
 		return true;
 	key = in_table(n, id);
 	file = id_map_add(&n->file_ids, id_map_hash(key, 0), key, 0, &is_new);
-	if (!file || (is_new && !GROW(n->files, &n->files_cap, n->file_count + 1, ROWS_MAX)))
+	if (!file ||
+	    (is_new && !GROW(n->files, &n->files_cap, n->file_count + 1, LIMIT_STREAM_ROWS)))
 		return false;
 	if (is_new) {
 		*file = (uint32_t)n->file_count++;
@@ -380,7 +381,7 @@ static size_t row_cost(const struct reply_names *n)
 static uint32_t add_reply_function(struct reply_names *n, const struct reply_function *f)
 {
 	if (!reply_names_weigh(n, row_cost(n)) ||
-	    !GROW(n->functions, &n->functions_cap, n->function_count + 1, ROWS_MAX))
+	    !GROW(n->functions, &n->functions_cap, n->function_count + 1, LIMIT_STREAM_ROWS))
 		return RSYM_NONE;
 	n->functions[n->function_count] = *f;
 	return (uint32_t)n->function_count++;
@@ -443,7 +444,7 @@ void reply_names_commit(struct reply_names *n, size_t more)
 	if (weight <= LIMIT_REPLY_LEN)
 		add_rows(n);
 	n->texts.bytes.max =
-		BYTES_MAX + 2 * (LIMIT_REPLY_LEN + LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
+		LIMIT_PREPARED_LEN + 2 * (LIMIT_REPLY_LEN + LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
 	n->texts.bytes.failed = n->is_full = n->texts.is_spent = false;
 	n->texts.unpack_left = LIMIT_REPLY_UNPACKED_1;
 	n->texts.time_left_ns = REPLY_TEXTS_1_NS;

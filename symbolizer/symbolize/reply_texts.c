@@ -9,9 +9,9 @@
 
 enum {
 	READER_CACHE = 4 << 20,
-	ASKS_MAX = 1 << 20,
-	AHEAD = 16,          /* texts whose memory is fetched ahead */
-	BETWEEN_CLOCKS = 16, /* texts that are decoded between two looks at the clock */
+	LIMIT_REPLY_TEXTS = 1 << 20, /* of one reply: 16 for each location of the largest batch */
+	AHEAD = 16,                  /* texts whose memory is fetched ahead */
+	BETWEEN_CLOCKS = 16,         /* texts that are decoded between two looks at the clock */
 };
 
 void reply_texts_init(struct reply_texts *x)
@@ -48,7 +48,7 @@ void reply_texts_leave_table(struct reply_texts *x)
 
 struct name_ask *reply_texts_asks(struct reply_texts *x, size_t count)
 {
-	return GROW(x->asks, &x->asks_cap, count, ASKS_MAX) ? x->asks : NULL;
+	return GROW(x->asks, &x->asks_cap, count, LIMIT_REPLY_TEXTS) ? x->asks : NULL;
 }
 
 /* Decodes a text into x->raw. Returns false if it cannot be decoded, or if too much would be

@@ -11,11 +11,11 @@ enum {
 	LOCATION_COST = 4, /* status and frame count, as varints */
 	FRAME_COST = 10,   /* function and line */
 	COLUMN_COST = 5,
-	FRAMING_COST = 256, /* tags and lengths of the columns, the batch id */
-	FRAMES_MAX = 1 << 20,
-	CANCEL_INTERVAL = 1024, /* locations between two checks */
-	ANSWERS_MAX = 3,        /* answers to a batch that meets damaged tables */
-	AHEAD = 16,             /* locations whose memory is fetched ahead */
+	FRAMING_COST = 256,           /* tags and lengths of the columns, the batch id */
+	LIMIT_REPLY_FRAMES = 1 << 20, /* 16 for each location of the largest batch */
+	CANCEL_INTERVAL = 1024,       /* locations between two checks */
+	ANSWERS_MAX = 3,              /* answers to a batch that meets damaged tables */
+	AHEAD = 16,                   /* locations whose memory is fetched ahead */
 };
 
 struct symbolize *symbolize_new(bool is_stream, struct err *err)
@@ -86,9 +86,9 @@ static bool make_frame_room(struct symbolize *s, uint32_t count)
 
 	return reply_names_weigh(&s->names,
 				 (size_t)count * (FRAME_COST + (columns ? COLUMN_COST : 0))) &&
-	       GROW(s->frame_function, &s->function_cap, want, FRAMES_MAX) &&
-	       GROW(s->frame_line, &s->line_cap, want, FRAMES_MAX) &&
-	       (!columns || GROW(s->frame_column, &s->column_cap, want, FRAMES_MAX));
+	       GROW(s->frame_function, &s->function_cap, want, LIMIT_REPLY_FRAMES) &&
+	       GROW(s->frame_line, &s->line_cap, want, LIMIT_REPLY_FRAMES) &&
+	       (!columns || GROW(s->frame_column, &s->column_cap, want, LIMIT_REPLY_FRAMES));
 }
 
 static void append_reply_frame(struct symbolize *s, uint32_t function, uint32_t line,

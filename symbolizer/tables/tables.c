@@ -6,7 +6,8 @@
 #include "intern.h"
 
 enum {
-	TABLES_MAX = 4096
+	/* Open tables that are remembered; when there are more, all are opened anew. */
+	LIMIT_OPEN_TABLES = 4096
 };
 
 struct tables {
@@ -24,7 +25,8 @@ struct tables *tables_new(struct err *err)
 		err_no_memory(err);
 		return NULL;
 	}
-	t->numbers = (struct intern)INTERN_INIT(TABLES_MAX, TABLES_MAX * sizeof(uint64_t));
+	t->numbers =
+		(struct intern)INTERN_INIT(LIMIT_OPEN_TABLES, LIMIT_OPEN_TABLES * sizeof(uint64_t));
 	pthread_mutex_init(&t->lock, NULL);
 	return t;
 }
@@ -61,9 +63,9 @@ static void keep_open_table(struct tables *t, uint64_t number, const struct rsym
 	uint32_t i;
 
 	pthread_mutex_lock(&t->lock);
-	if (t->numbers.count == TABLES_MAX)
+	if (t->numbers.count == LIMIT_OPEN_TABLES)
 		intern_reset(&t->numbers);
-	if (GROW(t->opened, &t->opened_cap, t->numbers.count + 1, TABLES_MAX)) {
+	if (GROW(t->opened, &t->opened_cap, t->numbers.count + 1, LIMIT_OPEN_TABLES)) {
 		i = intern_add(&t->numbers, &number, sizeof(number), NULL);
 		if (i != INTERN_FULL)
 			t->opened[i] = *opened;
