@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #include "base.h"
+#include "number.h"
 
 #define SOCKET_NAME "NOTIFY_SOCKET"
 
@@ -35,10 +36,11 @@ void unit_notify(const char *text)
 static uint64_t watchdog_interval(void)
 {
 	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+	uint64_t number;
 
-	if (!usec || (pid && strtoull(pid, NULL, 10) != (uint64_t)getpid()))
+	if (pid && (!number_read(pid, 10, &number) || number != (uint64_t)getpid()))
 		return 0;
-	return strtoull(usec, NULL, 10) * 1000 / 2;
+	return usec && number_read(usec, 10, &number) ? number * 1000 / 2 : 0;
 }
 
 void unit_watchdog_init(struct unit_watchdog *w)
