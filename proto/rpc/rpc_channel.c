@@ -14,11 +14,16 @@
 #include "rpc_codec.h"
 #include "rpc_failure.h"
 #include "rpc_listen.h"
+#include "rpc_servers.h"
 #include "trust.h"
 
 /* Memory of one channel for messages that have not arrived whole: gRPC checks the limit of a
  * message only when it is whole. */
 #define LIMIT_CHANNEL_MEMORY (128 * MIB)
+
+/* The time between two keepalive pings. */
+#define PING_MS 20000
+_Static_assert(PING_MS >= RPC_PING_LEAST_MS, "the service ends connections that ping more often");
 
 /* Name servers that do not answer become an error before the deadlines of callers (10 s and more)
  * pass, so that callers are told of them. The second name server is asked after 5 s. */
@@ -190,7 +195,7 @@ static grpc_channel *create_channel(const char *uri, grpc_channel_credentials *c
 		rpc_int_arg(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
 		rpc_int_arg(GRPC_ARG_DNS_ARES_QUERY_TIMEOUT_MS, RESOLVE_MS),
 		/* A service that vanished is noticed before the deadlines of callers. */
-		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 20000),
+		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, PING_MS),
 		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000),
 		/* An attempt to connect, with its handshakes, takes no longer. */
 		rpc_int_arg(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, RPC_CONNECT_MS),

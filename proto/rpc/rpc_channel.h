@@ -14,10 +14,6 @@
 #include "err.h"
 #include "rpc_identity.h"
 
-/* The longest that one attempt to connect takes, for one address of a name: two packets that were
- * lost, and the handshakes. A call has room for two such attempts and an answer. */
-#define RPC_CONNECT_MS 4000
-
 struct rpc_channel;
 
 /* Checks an address, and that a token would not be sent there in plain text: ERR_USAGE. */

@@ -44,7 +44,7 @@ struct rpc_client;
  *
  * Of several servers the first is used that can be reached. A call that could not connect, and so
  * sent nothing, is made to the next server within its time; a call that was cut is not, because it
- * may have been carried out. An attempt to connect takes RPC_CONNECT_MS at most (rpc_channel.h). A
+ * may have been carried out. An attempt to connect takes RPC_CONNECT_MS at most (rpc_servers.h). A
  * line in the log says which server is used when it is another one than before.
  */
 int rpc_client_open(struct rpc_client **ret, const char *list, struct err *err) _must_check_;

@@ -41,6 +41,10 @@ int rpc_code_of_status(grpc_status_code status);
 grpc_arg rpc_int_arg(const char *key, int value);
 grpc_arg rpc_pointer_arg(const char *key, const grpc_arg_pointer_vtable *vtable, void *p);
 
+/* The least time between two keepalive pings of a client (common.proto). The server ends
+ * connections of clients that ping more often, so ours stay above it. */
+#define RPC_PING_LEAST_MS 5000
+
 /* Writes a slice's bytes as text into to[len], cut at its end. */
 void rpc_slice_text(grpc_slice slice, char *to, size_t len);
 

@@ -123,7 +123,8 @@ static grpc_server *create_server(uint32_t keepalive_ms)
 		rpc_int_arg(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),
 		rpc_int_arg(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, ANSWER_MS),
 		/* Clients may send keepalive pings, as ours do. */
-		rpc_int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000),
+		rpc_int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+			    RPC_PING_LEAST_MS),
 		rpc_pointer_arg(GRPC_ARG_RESOURCE_QUOTA, grpc_resource_quota_arg_vtable(), quota),
 	};
 	grpc_channel_args channel_args = {ARRAY_LEN(args), args};

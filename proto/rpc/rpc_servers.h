@@ -13,6 +13,10 @@
 
 #define RPC_SERVERS_STAY_NS UINT64_C(60000000000)
 
+/* The longest that one attempt to connect takes, for one address of a name: two packets that were
+ * lost, and the handshakes. A call has room for two such attempts and an answer. */
+#define RPC_CONNECT_MS 4000
+
 struct rpc_servers;
 
 /* Takes a list (server_list.h). Returns 0, ERR_USAGE or ERR_MEMORY. */

@@ -140,8 +140,9 @@ static const struct option_row rows[] = {
 	OPTION_WORD(0, "maps", "WHICH", struct args, session.maps, maps_words,
 		    "of processes that run already: query, by PROCMAP_QUERY of Linux 6.11; text, "
 		    "as before; auto: query if there is one [auto]"),
-	OPTION_TEXT(0, "ship", "HOST:PORT", struct args, session.ship_server,
-		    "start rawstack-ship beside it, towards this service"),
+	OPTION_TEXT(
+		0, "ship", "HOST:PORT,...", struct args, session.ship_server,
+		"start rawstack-ship beside it, towards this service; several as for its --server"),
 	OPTION_TEXT(0, "out", "DIR", struct args, session.ship_out,
 		    "where rawstack-ship puts symbolized profiles"),
 	OPTION_LIST(0, "ship-arg", "ARG", struct args, session.ship_args, session.ship_arg_count,

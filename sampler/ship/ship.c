@@ -162,6 +162,19 @@ static struct ship_endpoint *unreachable_endpoint(struct ship *s)
 	return NULL;
 }
 
+/* Returns the longest wait that the service asked for, or 0. */
+static uint32_t asked_wait_ms(const struct ship *s)
+{
+	uint32_t most = 0;
+
+	for (unsigned int i = 0; i < s->o->in_flight; i++) {
+		const uint32_t ms = ship_endpoint_retry_ms(&s->lanes[i]);
+
+		most = ms > most ? ms : most;
+	}
+	return most;
+}
+
 /* Waits after a failure, or until a service that could not be reached accepts a connection. A
  * service that was reached and failed gets the whole wait. */
 static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
@@ -269,7 +282,10 @@ static void ship_on(struct ship *s)
 			tell_systemd(s, "waiting", err.message);
 			sweep_sink(s);
 			io->random(io->ctx, &random, sizeof(random));
-			wait_out(s, ship_back_off_ms(++failures, random), random);
+			wait_out(s,
+				 ship_back_off_asked_ms(ship_back_off_ms(++failures, random),
+							asked_wait_ms(s), random),
+				 random);
 			continue;
 		}
 		if (rc > 0 || failures) {

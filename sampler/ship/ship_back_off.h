@@ -12,6 +12,10 @@
  * of a fleet do not come back all at once. */
 uint32_t ship_back_off_ms(unsigned int failures, uint32_t random);
 
+/* Returns the wait if the service asked for one of asked_ms (0: it did not): never less than that,
+ * with jitter of a fifth on top, nor less than back_off_ms. */
+uint32_t ship_back_off_asked_ms(uint32_t back_off_ms, uint32_t asked_ms, uint32_t random);
+
 /* The shipper keeps trying to connect to a service that it could not reach. When the service is
  * there again, the shippers of a fleet come back spread over this time. */
 #define BACK_OFF_SPREAD_MS 1000

@@ -7,6 +7,7 @@
 #include "io.h"
 #include "log.h"
 #include "rawstack/v1/binaries.pb-c.h"
+#include "rpc_servers.h"
 
 /* Time limit of a watch, for the network: the service reports tables that exist at once. */
 #define WATCH_MS  1000
@@ -97,36 +98,45 @@ static int call_symbolize_once(struct ship_endpoint *e, const Rawstack__V1__Stac
 	return rc;
 }
 
-/* Puts the next server to use, because this one was away, and returns whether to try it now. It
- * does not if two servers took all of their time, because a stop has to wait for the end of the
- * call. */
-static bool has_other(struct ship_endpoint *e, uint64_t began_ns, uint32_t timeout_ms)
+/* Puts the next server to use, because this one was away, and returns whether to try it now. */
+static bool has_other(struct ship_endpoint *e)
 {
-	uint64_t now = io_mono_ns();
 	bool others;
 
 	pthread_mutex_lock(&e->lock);
-	others = ship_route_bad(&e->route, now);
+	others = ship_route_bad(&e->route, io_mono_ns());
 	pthread_mutex_unlock(&e->lock);
-	return others && now - began_ns < 2 * timeout_ms * NS_PER_MS;
+	return others;
 }
 
 int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint32_t timeout_ms,
 		       Rawstack__V1__SymbolizedBatch **ret, struct err *err)
 {
+	const uint32_t long_ms = timeout_ms < RPC_CONNECT_MS ? timeout_ms : RPC_CONNECT_MS;
 	struct ship_endpoint *e = ctx;
-	const uint64_t began_ns = io_mono_ns();
+	unsigned int long_ones = 0;
 	int rc;
 
-	do
+	/* A stop has to wait for the end of the call, so it ends when two servers took all of their
+	 * time, to connect or to answer. */
+	do {
+		const uint64_t began_ns = io_mono_ns();
+
 		rc = call_symbolize_once(e, request, timeout_ms, ret, err);
-	while ((rc == ERR_UNAVAILABLE || rc == ERR_DENIED) && has_other(e, began_ns, timeout_ms));
+		long_ones += io_mono_ns() - began_ns >= long_ms * NS_PER_MS;
+	} while ((rc == ERR_UNAVAILABLE || rc == ERR_DENIED) && has_other(e) && long_ones < 2);
+	atomic_store(&e->retry_ms, rc && e->client ? rpc_client_retry_ms(e->client) : 0);
 	if (!rc) {
 		pthread_mutex_lock(&e->lock);
 		ship_route_good(&e->route);
 		pthread_mutex_unlock(&e->lock);
 	}
 	return rc;
+}
+
+uint32_t ship_endpoint_retry_ms(const struct ship_endpoint *e)
+{
+	return atomic_load(&e->retry_ms);
 }
 
 bool ship_endpoint_is_unreachable(const struct ship_endpoint *e)

@@ -25,6 +25,7 @@ struct ship_endpoint {
 	 * each of them while it is being tried. */
 	bool is_away[SHIP_ROUTE_SERVERS];
 	struct rpc_client *seekers[SHIP_ROUTE_SERVERS];
+	_Atomic uint32_t retry_ms;   /* after the last call; any thread reads it */
 	_Atomic uint64_t sent_bytes; /* bytes of requests since the start; any thread reads it */
 };
 
@@ -40,6 +41,9 @@ void ship_endpoint_server(struct ship_endpoint *e, char server[static SHIP_ROUTE
 /* Returns whether there are servers that could not be connected to since a server last answered. */
 bool ship_endpoint_is_unreachable(const struct ship_endpoint *e);
 
+/* Returns for how long the service asked to wait, in its answer to the last call, or 0. */
+uint32_t ship_endpoint_retry_ms(const struct ship_endpoint *e);
+
 /* Waits at most timeout_ms for a connection to one of these servers. Returns 1 if there is one, and
  * puts that server to use, the first of the list if several can be reached; else returns 0. Call it
  * between calls of the service. */
@@ -47,8 +51,9 @@ int ship_endpoint_await(struct ship_endpoint *e, uint32_t timeout_ms);
 
 /* These are a shipper_call_fn and a shipper_watch_fn; ctx is a struct ship_endpoint. If a server is
  * away or refuses the shipper, ship_endpoint_call() asks the next one. It fails with
- * ERR_UNAVAILABLE if all servers failed or if two of them did not answer in time, after which the
- * next call begins with the server behind these two. So a call takes twice timeout_ms at most. */
+ * ERR_UNAVAILABLE if all servers failed, or if two of them took all of timeout_ms, or of
+ * RPC_CONNECT_MS to connect; the next call begins with the server behind these two. So a call takes
+ * hardly more than twice timeout_ms. */
 int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint32_t timeout_ms,
 		       Rawstack__V1__SymbolizedBatch **ret, struct err *err);
 int ship_endpoint_watch(void *ctx, const ProtobufCBinaryData *ids, size_t count,

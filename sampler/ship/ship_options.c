@@ -16,10 +16,12 @@ static const char *const format_words[] = {"pprof", "json", "folded", NULL};
 
 static const struct option_row rows[] = {
 	OPTION_TEXT(0, "spool", "DIR", struct ship_options, spool, "the sampler's spool"),
-	OPTION_TEXT(0, "server", "HOST:PORT,...", struct ship_options, service.server,
-		    "the service; the next one when one is away, the first one again after a "
-		    "minute ($RAWSTACK_SERVER); empty: none, for a unit that has --routes",
-		    .variable = "RAWSTACK_SERVER", .may_be_empty = true),
+	OPTION_TEXT(
+		0, "server", "HOST:PORT,...", struct ship_options, service.server,
+		"the service, as HOST:PORT, [ADDRESS]:PORT or unix:PATH; the next one when one is "
+		"away, the first one again after a minute ($RAWSTACK_SERVER); empty: none, for a "
+		"unit that has --routes",
+		.variable = "RAWSTACK_SERVER", .may_be_empty = true),
 	OPTION_ROWS(struct ship_options, service, server_file_rows),
 	OPTION_TEXT(0, "routes", "FILE", struct ship_options, routes,
 		    "lines \"CLUSTER HOST:PORT[,...]\", \"*\" for any other; read again when it "

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "io.h"
+#include "rpc_server.h"
 
 enum {
 	SERVERS = 4,
@@ -217,12 +218,58 @@ static void test_any_back(void **state _unused_)
 	}
 }
 
+/* --- a server that is busy ------------------------------------------------------------------- */
+
+static int refuse_batch(struct rpc_call *c _unused_, const ProtobufCMessage *request _unused_,
+			struct err *err)
+{
+	return err_set(err, ERR_UNAVAILABLE, "busy");
+}
+
+/* A busy service says when to come back, which the endpoint passes on. */
+static void test_asked(void **state _unused_)
+{
+	static const struct rpc_method method = {
+		.path = "/rawstack.v1.Symbolizer/Symbolize",
+		.kind = RPC_UNARY,
+		.roles = ROLES_KNOWN,
+		.request = &rawstack__v1__stack_batch__descriptor,
+		.message = refuse_batch,
+	};
+	static const struct rpc_server_config config = {0};
+	Rawstack__V1__StackBatch request = RAWSTACK__V1__STACK_BATCH__INIT;
+	_cleanup_(rpc_server_closep) struct rpc_server *server = NULL;
+	_cleanup_(ship_endpoint_close) struct ship_endpoint e;
+	Rawstack__V1__SymbolizedBatch *reply;
+	struct ship_route route;
+	char address[32];
+	struct err err;
+	int port;
+
+	assert_int_equal(rpc_server_open(&server, &config, &err), 0);
+	assert_int_equal(rpc_server_add(server, &method, 1, &err), 0);
+	assert_int_equal(rpc_server_listen(server, "127.0.0.1:0", &port, &err), 0);
+	assert_int_equal(rpc_server_start(server, &err), 0);
+	snprintf(address, sizeof(address), "127.0.0.1:%d", port);
+	assert_int_equal(ship_route_init(&route, address, NULL, NULL, &err), 0);
+	ship_endpoint_init(&e, &route, NULL);
+	assert_int_equal(ship_endpoint_call(&e, &request, TIMEOUT_MAX_MS, &reply, &err),
+			 ERR_UNAVAILABLE);
+	assert_in_range(ship_endpoint_retry_ms(&e), 1, 600000);
+	/* A call that nobody answers asks for nothing. */
+	rpc_server_close(TAKE_PTR(server));
+	assert_int_equal(ship_endpoint_call(&e, &request, TIMEOUT_MAX_MS, &reply, &err),
+			 ERR_UNAVAILABLE);
+	assert_int_equal(ship_endpoint_retry_ms(&e), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_silent),
 		cmocka_unit_test(test_back_again),
 		cmocka_unit_test(test_any_back),
+		cmocka_unit_test(test_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -739,6 +739,11 @@ static void test_back_off(void **state _unused_)
 		assert_int_equal(ship_back_off_ms(rows[i].failures, spread - 1), ms + ms / 5 - 1);
 		assert_int_equal(ship_back_off_ms(rows[i].failures, spread), ms - ms / 5);
 	}
+	assert_int_equal(ship_back_off_asked_ms(500, 0, 12345), 500);
+	assert_int_equal(ship_back_off_asked_ms(500, 1000, 0), 1000);
+	assert_int_equal(ship_back_off_asked_ms(500, 1000, 200), 1200);
+	assert_int_equal(ship_back_off_asked_ms(500, 1000, 201), 1000);
+	assert_int_equal(ship_back_off_asked_ms(30000, 1000, 200), 30000);
 }
 
 int main(void)
