@@ -90,7 +90,7 @@ int profile_full(const struct profile *p, struct err *err, const char *what, ...
 	vsnprintf(text, sizeof(text), what, ap);
 	va_end(ap);
 	if (p->no_memory)
-		return err_no_memory(err);
+		return err_set(err, ERR_MEMORY, "%s: out of memory", text);
 	return err_set(err, ERR_LIMIT, "%s: %s", text,
 		       p->full ? p->full : "more than the limits of a profile allow");
 }
