@@ -13,6 +13,7 @@
 #include "io.h"
 #include "limits.h"
 #include "log.h"
+#include "upload_check.h"
 
 #define KIND(name) RAWSTACK__V1__BINARY_KIND__BINARY_KIND_##name
 
@@ -162,6 +163,12 @@ static bool is_better_name(const Rawstack__V1__Binary *old, const Rawstack__V1__
 	       (name_ends_with(old->name, ".debug") || name_ends_with(old->name, ".dbg"));
 }
 
+/* Returns whether the table of a file takes the place of one that was made of a host's memory. */
+static bool displaces_host(const Rawstack__V1__BeginRequest *begin, const Rawstack__V1__Binary *old)
+{
+	return upload_kind_is_of_host(old->kind) && !upload_kind_is_of_host(begin->kind);
+}
+
 /* Stores the record and its table. If m is NULL, the build failed and the record keeps the reason.
  */
 static int put_binary(const struct build_env *env, const struct build_job *job,
@@ -186,7 +193,7 @@ static int put_binary(const struct build_env *env, const struct build_job *job,
 	/* Of several files that make one table, the first that made a table gives the name. */
 	if (old)
 		meta = *old;
-	if (begin && (!old || !old->report || begin->replace)) {
+	if (begin && (!old || !old->report || begin->replace || displaces_host(begin, old))) {
 		meta.kind = begin->kind;
 		meta.name = begin->name;
 		meta.version = begin->version;
@@ -225,14 +232,18 @@ static int name_table(const struct build_env *env, const struct store_binary *b,
 }
 
 /* Returns whether the new table replaces the old one. A client may ask for it, but a program alone
- * never replaces a table made from its debug file. */
+ * never replaces a table made from its debug file. A table of a host's memory gives way to any
+ * file, and takes no file's place unasked. */
 static bool upload_adds(const struct build_job *job, const Rawstack__V1__Binary *old,
 			const Rawstack__V1__BuildReport *new)
 {
 	const Rawstack__V1__BuildReport *was = old ? old->report : NULL;
 	int before = was ? build_score(was) : -1, now = build_score(new);
 
-	if (!was || now > before)
+	if (!was || (job->begin && displaces_host(job->begin, old)))
+		return true;
+	if (now > before && !(job->begin && upload_kind_is_of_host(job->begin->kind) &&
+			      !upload_kind_is_of_host(old->kind)))
 		return true;
 	return (!job->begin || job->begin->replace) && new->has_dwarf >= was->has_dwarf;
 }
@@ -442,6 +453,28 @@ static int build_companion(const struct build_env *env, const struct build_job *
 	return rc == ERR_NOT_FOUND ? 0 : rc;
 }
 
+/* Builds a table of a host's memory. It is not kept, and meets no kept file: a host that lies could
+ * otherwise put its own file into a table that is made of those of others. */
+static int build_of_host(const struct build_env *env, const struct build_job *job,
+			 struct arena *arena, Rawstack__V1__BuildReport **ret, struct err *err)
+{
+	const struct build_inputs in = {
+		.input = job->fd, .input_summary = job->summary, .executable = -1};
+	const bool is_elf = job->begin->kind == KIND(VDSO);
+	_cleanup_(made_done) struct made made = {0};
+	struct store_id_aliases aliases;
+	int rc;
+
+	if (is_elf)
+		build_inputs_id_aliases(&in, &job->id, &aliases);
+	rc = make_table(env, job, &in, arena, &made, err);
+	if (!rc)
+		return store_made(env, job, arena, &made, is_elf ? &aliases : NULL, ret, err);
+	rc = store_failed_build(env, job, arena, is_elf ? &aliases : NULL, rc, err);
+	keep_failed(env, job);
+	return rc;
+}
+
 int build_table(const struct build_env *env, const struct build_job *job, struct arena *arena,
 		Rawstack__V1__BuildReport **ret, struct err *err)
 {
@@ -455,16 +488,8 @@ int build_table(const struct build_env *env, const struct build_job *job, struct
 		*env->lacking = build_table_is_lack(rc);
 		return rc ? rc : store_made(env, job, arena, &made, NULL, ret, err);
 	}
-	if (kind == KIND(KALLSYMS)) {
-		const struct build_inputs in = {.input = job->fd, .executable = -1};
-
-		rc = make_table(env, job, &in, arena, &made, err);
-		if (!rc)
-			return store_made(env, job, arena, &made, NULL, ret, err);
-		rc = store_failed_build(env, job, arena, NULL, rc, err);
-		keep_failed(env, job);
-		return rc;
-	}
+	if (upload_kind_is_of_host(kind))
+		return build_of_host(env, job, arena, ret, err);
 	role = job->begin ? build_role(&job->summary, kind) : KEPT_ROLES;
 	if (role == KEPT_ALT || role == KEPT_DWP)
 		return build_companion(env, job, role, arena, ret, err);

@@ -5,6 +5,12 @@
 
 #include "digest.h"
 
+bool upload_kind_is_of_host(Rawstack__V1__BinaryKind kind)
+{
+	return kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_KALLSYMS ||
+	       kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_VDSO;
+}
+
 int upload_check_digest(const struct upload *up, struct err *err)
 {
 	const size_t chunk = 1 << 20;

@@ -12,6 +12,11 @@
 #include "table_inspect.h"
 #include "uploads.h"
 
+/* Returns whether files of this kind come from the memory of a running host: symbols of its kernel
+ * or its vDSO. Nothing proves what they are, and the role host may upload them, so they neither
+ * take the place of files of other kinds nor keep those away. */
+bool upload_kind_is_of_host(Rawstack__V1__BinaryKind kind);
+
 /* Checks the SHA-256 of all bytes. Other errors: ERR_MEMORY, or those of reading. */
 int upload_check_digest(const struct upload *up, struct err *err);
 

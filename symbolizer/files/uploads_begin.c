@@ -11,6 +11,7 @@
 #include "digest.h"
 #include "limits.h"
 #include "timed_wait.h"
+#include "upload_check.h"
 #include "uploads_priv.h"
 
 #define BEGIN_STATUS(name) RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_##name
@@ -135,6 +136,13 @@ struct ask {
 	struct upload_series series;
 };
 
+/* Returns whether both are uploads of one id that may stand in each other's way. */
+static bool is_rival(const struct ask *a, const struct upload *up)
+{
+	return build_id_equal(&up->id, a->id) &&
+	       upload_kind_is_of_host(up->begin->kind) == upload_kind_is_of_host(a->request->kind);
+}
+
 static bool series_is_alone(const struct ask *a)
 {
 	return a->now - a->series.since_ns < (int64_t)LIMIT_UPLOAD_ALONE_NS;
@@ -176,7 +184,7 @@ static const char *find_hindrance(struct uploads *u, const struct ask *a)
 		bool receiving = up->state == UPLOAD_RECEIVING;
 		bool same;
 
-		if (!build_id_equal(&up->id, a->id) || !upload_is_taken(a, up))
+		if (!is_rival(a, up) || !upload_is_taken(a, up))
 			continue;
 		same = same_content(up, a->request);
 		if (series_is_alone(a) || (same && (receiving ? is_in_grace(a, up) : up->proven)))
@@ -209,8 +217,7 @@ static void drop_others(struct uploads *u, const struct ask *a)
 
 	for (struct upload *up = u->list; up; up = next) {
 		next = up->next;
-		if (build_id_equal(&up->id, a->id) && !upload_is_taken(a, up) &&
-		    !same_content(up, a->request) &&
+		if (is_rival(a, up) && !upload_is_taken(a, up) && !same_content(up, a->request) &&
 		    (series_is_alone(a) || (a->client && up->client == a->client)))
 			uploads_drop(u, up);
 	}

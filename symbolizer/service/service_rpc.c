@@ -4,6 +4,7 @@
 #include "binary_meta.h"
 #include "limits.h"
 #include "service_events.h"
+#include "upload_check.h"
 
 const char *const service_rpc_names[] = {"rawstack.v1.Symbolizer", "rawstack.v1.Binaries", NULL};
 
@@ -77,8 +78,7 @@ static int check_host_begin(unsigned int roles, const Rawstack__V1__BeginRequest
 {
 	if (roles & ROLES_WRITE)
 		return 0;
-	if (request->kind != RAWSTACK__V1__BINARY_KIND__BINARY_KIND_KALLSYMS &&
-	    request->kind != RAWSTACK__V1__BINARY_KIND__BINARY_KIND_VDSO)
+	if (!upload_kind_is_of_host(request->kind))
 		return err_set(err, ERR_DENIED,
 			       "the role host uploads symbols of kernels and vDSOs only");
 	if (request->replace || request->pin)

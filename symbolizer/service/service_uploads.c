@@ -5,6 +5,7 @@
 #include "binary_meta.h"
 #include "limits.h"
 #include "service_priv.h"
+#include "upload_check.h"
 
 #define KIND(name) RAWSTACK__V1__BINARY_KIND__BINARY_KIND_##name
 
@@ -105,6 +106,8 @@ static int is_present(struct service *s, const struct build_id *name,
 	m = binary_meta_message(&b, arena);
 	if (!m)
 		return err_no_memory(err);
+	if (upload_kind_is_of_host(m->kind) && !upload_kind_is_of_host(request->kind))
+		return 0;
 	*ret = m->report;
 	return !m->report || adds_nothing(s, id, request, m);
 }
