@@ -28,7 +28,7 @@ struct io {
 	int (*close)(void *ctx, int fd);
 	int (*exists)(void *ctx, int dir_fd, const char *path); /* 1, or 0 if nothing is there */
 	int (*make_dir)(void *ctx, int dir_fd, const char *path, mode_t mode);
-	/* Calls each() with every name in the directory but "." and "..", in no order. */
+	/* Calls each() with every name in the directory but "." and "..", in any order. */
 	int (*list)(void *ctx, int dir_fd, void (*each)(void *arg, const char *name), void *arg);
 	/* Takes the advisory lock of the open file, which ends with its descriptor. Returns
 	 * -EWOULDBLOCK if another process has it. Never waits. */
@@ -41,8 +41,8 @@ struct io {
 	/* Returns 1 if the path leads to the file that is open as fd, or 0 if it leads elsewhere or
 	 * nowhere. */
 	int (*is_at)(void *ctx, int fd, int dir_fd, const char *path);
-	uint64_t (*free_bytes)(
-		void *ctx, int dir_fd); /* free bytes of the file system for unprivileged users */
+	/* Returns how many bytes are free for unprivileged users, or 0 on failure. */
+	uint64_t (*free_bytes)(void *ctx, int dir_fd);
 	uint64_t (*mono_ns)(void *ctx); /* CLOCK_MONOTONIC */
 	uint64_t (*real_ns)(void *ctx); /* CLOCK_REALTIME, since 1970 */
 	void (*random)(void *ctx, void *p, size_t len);
@@ -56,14 +56,16 @@ static inline uint64_t io_mono_ns(void)
 	return io_system()->mono_ns(NULL);
 }
 
-/* Write or read a whole buffer over any struct io. A short transfer is an error. */
+/* Write or read a whole buffer at `off` by any struct io. Return 0 or an error of err_sys().
+ * io_read_all() returns ERR_DATA if the file ends before len bytes. */
 int io_write_all(const struct io *io, int fd, const void *p, size_t len, off_t off,
 		 struct err *err);
 int io_read_all(const struct io *io, int fd, void *p, size_t len, off_t off, struct err *err);
 
 /*
  * Writes a whole file so that a crash leaves the old one, the new one or none, never a part: a
- * temporary name in the same directory, sync, rename, sync of the directory. Mode 0600.
+ * temporary name in the same directory, sync, rename, sync of the directory. The file has mode
+ * 0600. Returns 0, ERR_USAGE if the name is too long, or an error of err_sys().
  */
 int io_replace_file(const struct io *io, int dir_fd, const char *name, const void *p, size_t len,
 		    struct err *err);

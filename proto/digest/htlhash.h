@@ -8,7 +8,8 @@ enum {
 	HTLHASH_END_LEN = 4096 /* bytes that it covers at either end */
 };
 
-/* Computes the hash of a file of `len` bytes. Reads only its ends. */
+/* Computes the hash of a file of `len` bytes. Reads only its ends, by pread(2). Returns 0, ERR_DATA
+ * if the file is shorter, or an error of err_sys(). */
 int htlhash_of_file(int fd, uint64_t len, struct build_id *ret, struct err *err) _must_check_;
 
 #endif

@@ -38,7 +38,7 @@ void certificate_names(const X509 *certificate, char *to, size_t len);
 /* Checks that now is between its dates. Returns 0, or ERR_DENIED with the date at fault. */
 int certificate_check_dates(const X509 *certificate, struct err *err) _must_check_;
 
-/* Returns the time at which it expires, in seconds since 1970. */
+/* Return the times from which and until which it is valid, in seconds since 1970. */
 int64_t certificate_begin(const X509 *certificate);
 int64_t certificate_end(const X509 *certificate);
 

@@ -9,7 +9,7 @@
  * docs-developer/CHANGELOG-formats.md and src/types/profile.ts of the project.
  *
  * Samples of a profile have no time of their own here, so they are spread evenly over its duration,
- * with their weight. Lost: labels but the thread's, all values but one.
+ * with their weight. Labels other than the thread's are lost, and so are all values but one.
  */
 #include "profile.h"
 #include "text_out.h"
@@ -17,7 +17,7 @@
 #define FIREFOX_VERSION 60
 
 /* Writes value number `value` of each sample, and leaves out those that are not above 0. `title`
- * names the product. */
+ * names the product. Returns 0, ERR_MEMORY, ERR_LIMIT, or an error of to->write(). */
 int firefox_write(const struct profile *p, uint32_t value, const char *title, struct text_out *to,
 		  struct err *err) _must_check_;
 

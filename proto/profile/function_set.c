@@ -14,6 +14,7 @@ struct key {
 	uint64_t start;  /* of the function, if `module` is set */
 };
 
+/* The key of a struct ones, or a pair of a function row and the module of a location. */
 struct pair {
 	uint32_t first, second;
 };
@@ -129,6 +130,7 @@ struct profile_text function_base_name(struct profile_text path)
 	return (struct profile_text){slash + 1, path.len - (size_t)(slash + 1 - path.p)};
 }
 
+/* Fills m->bases. */
 static bool find_bases(struct maker *m)
 {
 	_cleanup_(intern_done) struct intern names = table;
@@ -158,6 +160,8 @@ static uint32_t base_of_module(const struct maker *m, uint32_t module)
 	return module == PROFILE_NONE ? PROFILE_NONE : m->bases[module];
 }
 
+/* Notes that a module has a row which no file identifies, and whether symbols of that name start at
+ * several addresses of the module. */
 static bool note_pair(struct maker *m, uint32_t function, uint32_t module)
 {
 	const struct pair pair = {function, module};
@@ -190,6 +194,8 @@ static bool note_pairs(struct maker *m)
 	return true;
 }
 
+/* Adds the functions of the noted pairs; call it after all pairs were noted, when it is known which
+ * names start several times in a module. */
 static bool add_pairs(struct maker *m)
 {
 	struct function_set *s = m->s;

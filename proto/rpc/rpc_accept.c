@@ -48,11 +48,11 @@ struct connection {
 /* A connection that may be ended. Those that sort first are ended first. */
 struct candidate {
 	size_t index;
-	uint64_t order; /* its position in the order of acceptance */
-	uint64_t silent;
-	pid_t pid; /* the peer's, on a Unix socket; else 0 */
-	bool gone; /* the peer has closed it, and the server has not noticed yet */
-	bool mute; /* the peer has made no call yet */
+	uint64_t order;  /* its position in the order of acceptance */
+	uint64_t silent; /* ms since its last bytes; on a Unix socket see rank_unix() */
+	pid_t pid;       /* the client's, on a Unix socket; else 0 */
+	bool gone;       /* the client has closed it, and the server has not noticed yet */
+	bool mute;       /* the client has made no call yet */
 };
 
 static struct {
@@ -212,7 +212,7 @@ static bool make_connection_room(void)
 	return true;
 }
 
-/* Returns whether an accepted connection may stay. */
+/* Adds an accepted connection to the table. Returns false if there is no place for it. */
 static bool admit_connection(int fd, uint32_t client)
 {
 	bool stays = true;
@@ -254,8 +254,8 @@ static bool refuse_one(int listener)
 	return refused;
 }
 
-/* Replaces libc's accept4() for all libraries of the program: see the header. */
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): its are reserved. */
+/* Replaces libc's accept4() for all libraries of the program, as the header explains. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc's are reserved. */
 __attribute__((visibility("default"))) int accept4(int listener, __SOCKADDR_ARG address,
 						   socklen_t *restrict address_len, int flags)
 {

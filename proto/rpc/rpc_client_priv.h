@@ -11,10 +11,11 @@
 #include "rpc_servers.h"
 
 /*
- * Each client has one completion queue, plucked: each batch is started and then waited for, so that
- * no thread and no lock is needed here. A call's deadline completes everything that was started on
- * it. But a thread of gRPC does that, and gRPC runs on when it could not start its threads: so each
- * wait also has a limit of its own, behind the deadline.
+ * A client has one completion queue and waits by grpc_completion_queue_pluck(): it starts a batch
+ * of operations and waits for the end of that batch, so that no thread and no lock is needed here.
+ * When the deadline of a call passes, gRPC completes everything that was started on the call. A
+ * thread of gRPC does that, and gRPC goes on without an error if it could not start its threads. So
+ * each wait also has a limit of its own, which is later than the deadline.
  */
 struct rpc_client {
 	struct rpc_servers *servers;
@@ -31,11 +32,12 @@ struct rpc_client {
 /* Makes the channel lead to another server. Without memory it stays as it is. */
 void rpc_client_use(struct rpc_client *c, size_t number);
 
-/* Notes what a call, which ended so, says of its server; `why` is the error, or NULL. */
+/* Notes how far a call came, and what that says of the server. `why` is the error, or NULL. */
 void rpc_client_note(struct rpc_client *c, enum rpc_reach reach, const char *why);
 
-/* Return the time in `ms`, and the time at which what should have ended by a deadline is late. */
+/* Returns the time that is `ms` from now, by the monotonic clock. */
 gpr_timespec rpc_client_time(uint32_t ms);
+/* Returns the time until which a wait goes on for something that the deadline should have ended. */
 gpr_timespec rpc_client_late(gpr_timespec deadline);
 
 #endif

@@ -13,7 +13,8 @@
 #include "log.h"
 #include "rpc_frames.h"
 
-/* The bytes received on a descriptor. gRPC reads a connection on one thread at a time. */
+/* What was received on a descriptor. It needs no lock, because gRPC reads a connection on one
+ * thread at a time. */
 struct received {
 	uint64_t cookie; /* of the socket; 0: the descriptor is not checked */
 	struct rpc_frames frames;
@@ -52,6 +53,7 @@ uint64_t rpc_flood_count(void)
 	return atomic_load(&table.ended);
 }
 
+/* Counts a flood, and logs it unless one was logged in the last minute. */
 static void tell_flood(const char *flood, uint64_t now)
 {
 	unsigned long long told = atomic_load(&table.told_ns);
@@ -64,8 +66,8 @@ static void tell_flood(const char *flood, uint64_t now)
 			 ended);
 }
 
-/* Returns the entry of the descriptor, or NULL. The descriptor may be another socket's by now,
- * which was not accepted here. */
+/* Returns the entry of the descriptor, or NULL if its bytes are not checked. The cookie tells
+ * whether the descriptor belongs to another socket by now, which was not accepted here. */
 static struct received *find_received(int fd)
 {
 	struct received *r =
@@ -88,8 +90,8 @@ static bool begins_tls(const struct msghdr *message)
 	       *(const uint8_t *)message->msg_iov[0].iov_base == handshake;
 }
 
-/* Replaces libc's recvmsg() for all libraries of the program: see the header. */
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): its are reserved. */
+/* Replaces libc's recvmsg() for all libraries of the program, as the header explains. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc's are reserved. */
 __attribute__((visibility("default"))) ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
 	ssize_t len = syscall(SYS_recvmsg, fd, message, flags);

@@ -50,7 +50,8 @@ bool rpc_listen_is_local(const char *address)
 	       (copy_listen_host(address, host, sizeof(host)) && rpc_listen_is_loopback(host));
 }
 
-/* Looks the numeric host up. Returns NULL when it is a name. */
+/* Parses a numeric host, or localhost, which counts as 127.0.0.1. Returns NULL for another name,
+ * else a list for freeaddrinfo(). */
 static struct addrinfo *parse_listen_host(const char *host)
 {
 	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
@@ -71,6 +72,7 @@ static bool is_any(const char *host)
 	return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_UNSPECIFIED(&v6);
 }
 
+/* Returns 1, as rpc_listen_check() does for unix:PATH, or ERR_USAGE. */
 static int check_unix(const char *path, struct err *err)
 {
 	if (strlen(path) < sizeof(((struct sockaddr_un *)NULL)->sun_path))
@@ -114,7 +116,8 @@ int rpc_listen_check(const char *address, bool anywhere, struct err *err)
 	return 0;
 }
 
-/* Returns whether both HOST:PORT are one place, or one includes the other. */
+/* Returns whether two addresses are the same, or one includes the other. Port 0 is a free port, and
+ * so never the same. */
 static bool is_same_place(const char *a, const char *b)
 {
 	const char *port_a = strrchr(a, ':'), *port_b = strrchr(b, ':');
@@ -143,7 +146,8 @@ int rpc_listen_check_all(const char *const *addresses, size_t count, struct err 
 	return 0;
 }
 
-/* Looks at what is at the path. Whether another server has it is decided by the lock. */
+/* Checks that a socket can be made at the path. Whether another server has it is not looked at: the
+ * lock decides that (rpc_listen_unix_lock()). */
 static int try_unix(const char *path, struct err *err)
 {
 	char folder[LIMIT_PATH_LEN];
