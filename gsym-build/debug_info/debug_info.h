@@ -28,7 +28,7 @@ struct debug_scope {
 	uint64_t entry;  /* valid when has_entry */
 	uint32_t parent; /* the scope around an inlined call; DEBUG_NONE for a function */
 	uint32_t name;   /* string: linkage name, else plain name, else DEBUG_NONE */
-	uint32_t decl_file, decl_line;
+	uint32_t decl_file, decl_line; /* DEBUG_NONE and 0: not known, as in all pairs below */
 	uint32_t call_file, call_line; /* of an inlined call */
 	uint32_t call_column_word;     /* of an inlined call */
 	bool has_entry;
@@ -73,6 +73,7 @@ struct debug_unit {
 	uint64_t done, all; /* bytes of .debug_info up to this unit's end, and in all; or 0 */
 };
 
+/* Takes the units of a reader. unit() returns 0, or an error that ends the reading. */
 struct debug_sink {
 	void *ctx;
 	int (*unit)(void *ctx, const struct debug_unit *unit, struct err *err);

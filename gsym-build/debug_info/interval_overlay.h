@@ -8,8 +8,8 @@
  */
 #include "err.h"
 
-/* A range, with start < end. If ranges of equal rank start together, the shorter is visible, then
- * the one with the higher value. */
+/* A range, with start < end. Of ranges of equal rank the one that starts first is visible; if they
+ * start together, the shorter one; then the one with the higher value. */
 struct interval_span {
 	uint64_t start, end;
 	uint64_t rank;
@@ -33,7 +33,7 @@ bool interval_overlay_add(struct interval_overlay *p, uint64_t start, uint64_t e
 void interval_overlay_done(struct interval_overlay *p);
 
 /* Replaces the spans by their visible parts, which are sorted and disjoint and keep rank and value.
- * Adjacent parts of one span are joined. ERR_LIMIT, ERR_MEMORY. */
+ * Adjacent parts of equal rank and value are joined. Returns 0, ERR_LIMIT or ERR_MEMORY. */
 int interval_overlay_flatten(struct interval_overlay *p, struct err *err) _must_check_;
 
 /* Returns the index of the first flattened span that ends above vaddr, or count if there

@@ -9,8 +9,10 @@
 /* One level of the DIE tree. A scope without code is only noted, and added when something below it
  * has code, which is so for one in ten. */
 struct level {
-	uint32_t owner; /* level directly below the scope that holds these DIEs, or 0 */
-	/* The other members describe the DIE above this level, if that is a scope. */
+	/* The innermost scope around the DIEs of this level is described by levels[owner]; 0: they
+	 * are in no scope. */
+	uint32_t owner;
+	/* The other members describe the parent of these DIEs, if that is a scope. */
 	uint32_t scope;       /* index of the scope, once it is added */
 	const uint8_t *noted; /* start of its DIE while it is only noted, else NULL */
 	bool function;        /* it is a subprogram, not an inlined call */
@@ -47,8 +49,8 @@ struct scope_name die_scope_name(const struct die *d, struct debug_report *repor
 	return n;
 }
 
-/* The entry is the start of the first range unless DW_AT_entry_pc is present: cold parts often have
- * lower addresses. */
+/* Returns the entry of a function: DW_AT_entry_pc if it is present, else the start of the first
+ * range. The lowest address would be wrong, because it is often that of a cold part. */
 static uint64_t entry_pc_of(const struct die *d, const struct range_list *ranges)
 {
 	uint64_t entry;
@@ -122,8 +124,8 @@ static int read_die(const struct walk *w, const uint8_t *p, struct bytes *in, st
 	return die_next(u, w->table, in, ret, err);
 }
 
-/* Stores the scope of a level's owner, or DEBUG_NONE, in *ret. Adds it, and the inlined calls
- * around it, if they were only noted. */
+/* Stores the innermost scope around the DIEs of a level, or DEBUG_NONE, in *ret. Adds that scope,
+ * and the scopes around it up to its function, if they were only noted. */
 static int owner_scope(struct walk *w, uint32_t level, uint32_t *ret, struct err *err)
 {
 	static const struct range_list no_code;

@@ -27,8 +27,8 @@ struct image_links {
 	struct build_id alt_id;        /* valid if alt_name is not "" */
 };
 
-/* ERR_UNSUPPORTED if the file is not ELF or has no section headers, ERR_DATA if they are
- * damaged. */
+/* Reads fd by pread(2), and does not take it over. Returns 0, ERR_UNSUPPORTED if the file is not
+ * ELF or has no section headers, ERR_DATA if they are damaged, or ERR_IO. */
 int image_links_read(int fd, struct image_links *ret, struct err *err) _must_check_;
 
 #endif

@@ -16,7 +16,7 @@
 #include "rsym.h"
 
 struct rsym_report {
-	uint64_t input_len;
+	uint64_t input_len;                 /* bytes of the file */
 	uint64_t unit_count, units_skipped; /* units of DWARF */
 	uint64_t symbol_count;
 	uint64_t inline_count; /* inlined calls with code */

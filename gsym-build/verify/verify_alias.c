@@ -20,8 +20,8 @@
 struct name_at {
 	uint64_t entry;
 	uint32_t name;
-	bool from_symbol, internal;
-	const struct debug_scope *scope; /* scope of a name from the file's DWARF */
+	bool from_symbol, internal;      /* internal: a local symbol beside an exported one */
+	const struct debug_scope *scope; /* scope of a name from the file's DWARF, else NULL */
 	uint32_t decl_path, decl_line;   /* declaration of a name from the table */
 };
 
@@ -64,6 +64,7 @@ static void sort_names(struct names_at *n)
 		qsort(n->list, n->count, sizeof(*n->list), by_entry_and_name);
 }
 
+/* Returns the function that has this entry and is the answer there, or NULL. */
 static const struct verify_entered *entered_at(const struct verify_run *run, uint64_t entry)
 {
 	size_t at = BISECT(run->entered_count, i, run->entered[i].entry < entry);
@@ -72,6 +73,7 @@ static const struct verify_entered *entered_at(const struct verify_run *run, uin
 									  : NULL;
 }
 
+/* Returns whether a name is `of` followed by '.' and more. */
 static bool is_copy_of(const struct verify_run *run, uint32_t name, uint32_t of)
 {
 	const struct intern *strings = &run->verify->source.text.strings;
@@ -162,8 +164,9 @@ static int fill_found_names(struct verify_run *run, struct names_at *ret, struct
 	return 0;
 }
 
-/* Stores in *ret whether the alias in the table equals one of `count` in the file, which differ
- * only in their declarations: if several units declare it, each of them is right. */
+/* Stores in *ret whether the alias in the table equals one of `count` aliases in the file. These
+ * have the same entry and name and may differ in their declarations: if several units declare the
+ * function, each declaration is right. */
 static int is_one_of(struct verify_run *run, const struct name_at *table,
 		     const struct name_at *file, size_t count, bool *ret, struct err *err)
 {
