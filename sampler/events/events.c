@@ -12,7 +12,7 @@
 enum {
 	KEEP_LEN = 1 << 20, /* memory for so many bytes of data is kept between polls */
 	KEEP_ROWS = 4096,   /* and for so many rows */
-	FETCH_AHEAD = 4,
+	FETCH_AHEAD = 4,    /* so many places ahead a row is prefetched */
 	CACHE_LINE = 64,
 };
 
@@ -44,7 +44,7 @@ void events_done(struct events *q)
 
 /* --- in -------------------------------------------------------------------------------------- */
 
-/* Returns the slot of the event's CPU. */
+/* Returns the slot in last[] of the sample's CPU. */
 static size_t last_of(const struct event *e)
 {
 	return e->sample.cpu & (EVENTS_LAST - 1);

@@ -10,14 +10,15 @@
 #include <stdint.h>
 
 struct cpu_budget {
-	int64_t left, burst;
-	uint64_t filled_ns; /* when it was last filled (monotonic) */
+	int64_t left, burst; /* what may be spent now, and the most that is saved up */
+	uint64_t filled_ns;  /* when it was last filled (monotonic) */
 };
 
 /* The share is 1 / CPU_BUDGET_SHARE of a CPU, and CPU_BUDGET_BURST is the default burst. */
 #define CPU_BUDGET_SHARE 50
 #define CPU_BUDGET_BURST INT64_C(2000000000)
 
+/* Returns a full budget with this burst, or with the default one. */
 static inline struct cpu_budget cpu_budget_of(int64_t burst, uint64_t now_ns)
 {
 	return (struct cpu_budget){burst, burst, now_ns};
@@ -28,7 +29,8 @@ static inline struct cpu_budget cpu_budget_full(uint64_t now_ns)
 	return cpu_budget_of(CPU_BUDGET_BURST, now_ns);
 }
 
-/* Returns whether work may begin now that has to leave `reserve` to other work. */
+/* Fills the budget up, and returns whether more than `reserve` is left, so that work may begin now
+ * which leaves that to other work. */
 static inline bool cpu_budget_spares(struct cpu_budget *b, int64_t reserve, uint64_t now_ns)
 {
 	const uint64_t gained = (now_ns - b->filled_ns) / CPU_BUDGET_SHARE;

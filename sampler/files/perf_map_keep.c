@@ -7,7 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* /proc tells the start of a process in ticks of 10 ms. */
+/* By how much, in seconds, a process may seem to start after the sample that it had: two ticks of
+ * 10 ms, because /proc tells the start in ticks. */
 #define TICK_S 0.02
 
 static double seconds_of(clockid_t clock)
@@ -85,8 +86,8 @@ void perf_map_keep_add(struct perf_map_keep *k, uint64_t image, uint32_t tid, ui
 	found.pid_fd = known ? known->pid_fd : open_process_fd(found.place.pid);
 	if (found.pid_fd < 0)
 		return;
-	/* What is found by a tid is of this process if it has not ended meanwhile, which is checked
-	 * below. */
+	/* The tid still leads to this process if the process has not ended meanwhile. For a new row
+	 * that is checked below. */
 	found.dir_fd = perf_map_place_dir(tid, true);
 	if (found.dir_fd < 0 && known) {
 		found.dir_fd = known->dir_fd;
@@ -135,8 +136,9 @@ size_t perf_map_keep_wait(const struct perf_map_keep *k, struct pollfd *ret, int
 	return k->count;
 }
 
-/* Takes the map of a process that ended. Returns whether there is anything to keep: a map that only
- * its file system can find is left to the worker. */
+/* Holds the map of a process that ended. Returns whether there is anything to keep. If the kernel
+ * would have to ask the file system for the map (-EAGAIN), the directory stays open instead, and a
+ * worker, which may wait for a file system, finds the map (perf_map_kept_open()). */
 static bool take_map(struct perf_map_kept *m, uint64_t now_ns)
 {
 	m->place.end = seconds_of(CLOCK_REALTIME);

@@ -11,7 +11,7 @@
 #include "limits.h"
 #include "number.h"
 
-/* Most bytes of the file that lists these batches. */
+/* Most bytes of the file that lists the batches. */
 #define LIMIT_REDELIVER_LEN (16 * MIB)
 
 #define NAME "again"

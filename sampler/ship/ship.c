@@ -28,11 +28,11 @@
 #include "unit_notify.h"
 
 #define NS_PER_MS    UINT64_C(1000000)
-#define POLL_MS      1000 /* how often an empty spool is looked at */
-#define SWEEP_MS     600000
-#define LOOK_MS      500  /* most time that a signal waits while a connection is awaited */
-#define RECONNECT_MS 3000 /* a connection is tried at least this often */
-#define STOP_MS      9000 /* time to end after SIGTERM and the call under way (20 s at most) */
+#define POLL_MS      1000   /* how often an empty spool is looked at */
+#define SWEEP_MS     600000 /* time between two removals of old batches from the sink */
+#define LOOK_MS      500    /* most time that a signal waits while a connection is awaited */
+#define RECONNECT_MS 3000   /* a connection is tried at least this often */
+#define STOP_MS      9000   /* time to end after SIGTERM and the call under way (20 s at most) */
 #define STOP_CALL_MS 4000
 
 static volatile sig_atomic_t stopping, hung_up;
@@ -104,7 +104,7 @@ static void warn_left_segments(struct ship *s)
 	s->skipped_last = skipped.last;
 }
 
-/* Returns the server that the first batch goes to. */
+/* Copies the server of the first lane, which stands for all of them in messages, and returns it. */
 static const char *server_of(struct ship *s, char server[static SHIP_ROUTE_SERVER_LEN])
 {
 	ship_endpoint_server(&s->lanes[0], server);
@@ -145,7 +145,8 @@ static uint64_t sent_bytes(const struct ship *s)
 	return sent;
 }
 
-/* Returns how long the bytes sent since sent_before take at the allowed rate; 0: no limit. */
+/* Returns how many ms the bytes sent since sent_before take at the allowed rate, or 0 if there is
+ * no limit. */
 static uint32_t pace_ms(const struct ship *s, uint64_t sent_before)
 {
 	uint64_t sent = sent_bytes(s) - sent_before;

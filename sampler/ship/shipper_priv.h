@@ -10,10 +10,10 @@
 #include "ship_lanes.h"
 #include "shipper.h"
 
-/* The resources for delivering one batch. */
+/* What one thread needs to deliver one batch. */
 struct work {
-	void *call_ctx;
-	struct arena arena;
+	void *call_ctx;     /* borrowed; the first argument of shipper_options.call() */
+	struct arena arena; /* requests of the batch */
 };
 
 struct shipper {
@@ -22,17 +22,17 @@ struct shipper {
 	struct spool_reader *reader; /* NULL until the spool exists */
 	dev_t spool_dev;             /* device and inode of the directory that it reads */
 	ino_t spool_inode;
-	struct work own, works[SHIP_LANES_MAX];
-	struct ship_lanes *lanes; /* NULL: one batch at a time */
-	bool is_careful;          /* after a failure: one batch at a time until one was delivered */
-	bool may_follow;          /* the last batch cannot grow, so the next may be taken */
-	pthread_mutex_t lock;     /* guards building_since_ns */
+	struct work own, works[SHIP_LANES_MAX]; /* of the thread that steps, and of each lane */
+	struct ship_lanes *lanes;               /* NULL: one batch at a time */
+	bool is_careful;      /* after a failure: one batch at a time until one was delivered */
+	bool may_follow;      /* the last batch cannot grow, so the next may be taken */
+	pthread_mutex_t lock; /* guards building_since_ns */
 	struct shipper_stats stats;
 	bool in_hurry;
 	uint64_t due_ns; /* when the batch that waits is old enough; 0: none waits */
 	struct redeliver redeliver;
 	struct spool_reader *second; /* reads batches that are delivered again */
-	uint64_t watched_ns;
+	uint64_t watched_ns;         /* when ids were last asked for; 0: never */
 	uint32_t watch_next; /* first id of the next watch, as one call may not take all ids */
 	uint64_t building_since_ns; /* when a wait for tables began or failed; 0: there is none */
 };

@@ -20,8 +20,8 @@ struct spool_chunk {
 	bool begins, ends;
 	bool moves;                /* begins in the directory that the path leads to now */
 	uint64_t mono_ns, real_ns; /* the segment's start, if the chunk begins it */
-	uint64_t samples;          /* that are lost if the chunk cannot be written */
-	uint64_t left_losses[SPOOL_LOSS_COUNT]; /* if it moves: those of the former directory */
+	uint64_t samples;          /* number of samples that are lost if it cannot be written */
+	uint64_t left_losses[SPOOL_LOSS_COUNT]; /* if it moves: what the former directory lost */
 	size_t len;
 	uint8_t bytes[];
 };
@@ -39,14 +39,15 @@ struct spool_disk_state {
 	uint64_t given_up; /* the newest segment that cannot be appended to any more; 0: none */
 	uint64_t lost;     /* samples that could not be written */
 	uint64_t dropped;  /* samples in segments that limits removed unsent */
-	enum spool_drop_reason dropped_by; /* the last of these */
+	enum spool_drop_reason dropped_by; /* the limit that removed the last of these */
 	/* Not 0: the path leads to another directory now, this segment is the last one in the
 	 * former, and the next one is written to the new one. */
 	uint64_t leaves;
 };
 
 /* Creates dir if needed, locks it, and lists its segments. `limits` has no defaults left to fill
- * in. `origin` and `io` must outlive *ret. Returns 0, ERR_EXISTS, ERR_IO, ... */
+ * in. `origin` and `io` must outlive *ret. Returns 0, ERR_EXISTS if another writer has the lock,
+ * ERR_MEMORY, or an error of err_sys(). */
 int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool_limits *limits,
 		    const struct spool_origin *origin, const struct io *io, struct err *err);
 
@@ -60,8 +61,8 @@ int spool_disk_detach(struct spool_disk *d, struct err *err);
 /* Allocates a chunk of len bytes, zeroed except its len; NULL: out of memory. */
 struct spool_chunk *spool_chunk_new(size_t len);
 
-/* Takes the chunk. Returns false when too much waits for the disk already: its samples are counted
- * as lost, and its segment is given up. */
+/* Takes ownership of the chunk. Returns false when too much waits for the disk already: then the
+ * samples of the chunk are counted as lost, and its segment is given up. */
 bool spool_disk_put(struct spool_disk *d, struct spool_chunk *chunk);
 
 /* Syncs and applies limits when that is due. It has no effect once threads do so. */

@@ -82,7 +82,8 @@ static ssize_t read_spool_file_at(const struct spool_file *f, uint8_t *p, size_t
 	return (ssize_t)got;
 }
 
-/* Unpacks a block into f->block. Returns 0 or -errno. */
+/* Unpacks a block into f->block, or fills that with 0xff if the packed bytes are damaged. Returns 0
+ * or -errno. */
 static int load_block(struct spool_file *f, uint32_t index)
 {
 	const struct spool_header_block *b = &f->info.blocks[index];

@@ -10,7 +10,7 @@
 
 /* The names that one reading of a perf map gave for one process. */
 struct spool_late_record {
-	uint64_t segment, len;
+	uint64_t segment, len; /* len: bytes that this record takes in memory */
 	uint8_t boot_id[16];
 	struct spool_late_scope scope;
 	size_t count;
@@ -67,9 +67,11 @@ static int compare_ranges(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Bytes of the shortest entry. */
+/* Bytes of the shortest range in a record: three numbers of one byte each. */
 #define ENTRY_MIN 3
 
+/* Returns a copy of a record with its ranges in order, up to the first damaged one, or NULL if it
+ * is damaged before that or memory is short. */
 static struct spool_late_record *record_of(const struct spool_late *l,
 					   const struct spool_record *rec)
 {
@@ -142,7 +144,7 @@ static bool late_is_full(const struct spool_late *l)
 	return l->len >= LIMIT_SPOOL_LATE_LEN;
 }
 
-/* Reads what the open segment holds now. Nobody adds to one that is finished. */
+/* Reads what the open segment holds now, and closes it at its end if nobody adds to it any more. */
 static void look_at_segment(struct spool_late *l, bool is_finished)
 {
 	struct spool_record rec;
@@ -161,7 +163,7 @@ static void open_late_segment(struct spool_late *l, uint64_t number)
 	l->segment = number;
 	if (spool_file_open(&l->file, l->io, l->dir_fd, number, NULL))
 		return;
-	if (l->file.info.late_told == 1) /* none */
+	if (l->file.info.late_told == 1) /* the header says that there are no such records */
 		spool_file_close(&l->file);
 	else
 		spool_cursor_init(&l->cursor, &l->file, l->file.info.records_off);
