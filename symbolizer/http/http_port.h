@@ -7,8 +7,8 @@
  * otherwise, and paths may be kept for loopback.
  *
  * A client of it costs little and takes nothing from the rest of the service: there are few places,
- * each for one request and a few seconds; when all are taken, the oldest connection ends; so many
- * connections a second are accepted; and one thread serves all.
+ * each for one request and a few seconds; when all are taken, the oldest connection ends; the
+ * number of connections that are accepted in a second is bounded; and one thread serves all.
  */
 #include "buf.h"
 #include "err.h"
@@ -27,7 +27,9 @@ struct http_reply {
 
 struct http_path {
 	const char *path;
-	bool is_local; /* for clients on loopback only, by the name of an address or localhost */
+	/* Others than clients on loopback are refused, and so are requests whose Host is a name
+	 * other than localhost, because a page on the web may have sent them. */
+	bool is_local;
 	/* Fills the reply, on the thread of the server. */
 	void (*answer)(void *ctx, const struct http_request *request, struct http_reply *reply);
 };
@@ -41,13 +43,14 @@ struct http_path {
 int http_port_listen(struct http_port **ret, const char *option, const char *address, bool is_open,
 		     int *ret_port, struct err *err) _must_check_;
 
-/* Starts answering. paths and ctx are borrowed until http_port_close(). */
+/* Starts answering. paths and ctx are borrowed until http_port_close(). Returns 0, ERR_IO if the
+ * library does not start, or an error of err_sys(). */
 int http_port_start(struct http_port *h, const struct http_path *paths, size_t count, void *ctx,
 		    struct err *err) _must_check_;
 
 struct http_port_stat {
 	uint64_t answered, refused; /* requests: served ones, and 403, 404, 405 and 500 */
-	uint64_t ended;             /* connections: too slow, or they made place */
+	uint64_t ended;             /* connections that were too slow, or made place for others */
 };
 
 void http_port_stat(struct http_port *h, struct http_port_stat *ret);

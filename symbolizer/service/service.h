@@ -105,11 +105,12 @@ void service_stream_end(struct service *s, struct service_stream *stream);
 
 /* --- Binaries: uploads ----------------------------------------------------------------------- */
 
-/* client as in uploads.h. */
+/* Answers Begin with a status and, if the file is needed, with the id of an upload. client is as in
+ * uploads_begin(). */
 int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, uint32_t client,
 		  struct arena *arena, Rawstack__V1__BeginReply *reply, struct err *err);
 
-/* Says whose upload that is, as uploads_own() does. */
+/* Says which identity an upload belongs to, as uploads_own() does. */
 void service_own_upload(struct service *s, const uint8_t *token, uint64_t owner, uint64_t builds);
 
 /*
@@ -120,27 +121,34 @@ int service_upload(struct service *s, struct upload **up, const Rawstack__V1__Up
 		   uint64_t *ret_received, struct err *err);
 void service_upload_end(struct service *s, struct upload *up);
 
-/* waiter as in uploads.h. If *ret_waits is set, done() gets the result; otherwise it is in the
- * reply. */
+/* Answers Finish. If *ret_waits is set, waiter->done() gets the result later; otherwise the reply
+ * has it. Errors as uploads_finish(). */
 int service_finish(struct service *s, const Rawstack__V1__FinishRequest *request,
 		   struct upload_waiter *waiter, struct arena *arena,
 		   Rawstack__V1__FinishReply *reply, bool *ret_waits, struct err *err);
 
 /* --- Binaries: the rest ---------------------------------------------------------------------- */
 
+/* The methods below return ERR_DAMAGED if the store is damaged where they read it. */
+
+/* Returns ERR_NOT_FOUND if there is no such binary, or ERR_DAMAGED if damage may hide it. */
 int service_get(struct service *s, const Rawstack__V1__GetRequest *request, struct arena *arena,
 		Rawstack__V1__Binary **ret, struct err *err);
+/* Lists one page of binaries, by id. */
 int service_list(struct service *s, const Rawstack__V1__ListRequest *request,
 		 const struct service_caller *caller, struct arena *arena,
 		 Rawstack__V1__ListReply *reply, struct err *err);
+/* An id that is not there is no error: reply->deleted is false then. */
 int service_delete(struct service *s, const Rawstack__V1__DeleteRequest *request,
 		   Rawstack__V1__DeleteReply *reply, struct err *err);
+/* Returns ERR_NOT_FOUND if there is nothing to pin. */
 int service_pin(struct service *s, const Rawstack__V1__PinRequest *request, struct err *err);
+/* Lists one page of missing ids, those with the greatest weight first. */
 int service_missing(struct service *s, const Rawstack__V1__MissingRequest *request,
 		    const struct service_caller *caller, struct arena *arena,
 		    Rawstack__V1__MissingReply *reply, struct err *err);
 /* Opens a watch and tells it which ids are ready already. *ret may be set on failure, too, and has
- * to be closed. client as in watches.h. */
+ * to be closed with watch_close(). client is as in watch_open(). */
 int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request, uint32_t client,
 		  const struct watch_ops *ops, void *arg, struct watch **ret, struct err *err);
 void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply);

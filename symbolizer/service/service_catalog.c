@@ -107,10 +107,7 @@ static int take_match(const struct store_binary *b, const Rawstack__V1__ListRequ
 	return *ret ? 1 : err_no_memory(err);
 }
 
-/* List shows tables, also of other formats, and failed builds. Get and Missing report purged ones.
- */
-/* --- page tokens: a checksum over a place in an order, and of which method it is ---------------
- */
+/* --- page tokens: a checksum, then a place in an order --------------------------------------- */
 
 enum token_kind {
 	TOKEN_LIST = 1,
@@ -122,7 +119,8 @@ static uint32_t token_sum(enum token_kind kind, const void *p, size_t len)
 	return htole32(crc32c((uint32_t)kind, p, len));
 }
 
-/* Returns whether token_make() made the token. The place in it says only where a page begins. */
+/* Returns whether the token is one that token_make() makes for the method. A client may make one,
+ * too: the place in it says only where a page begins. */
 static bool token_open(const ProtobufCBinaryData *token, enum token_kind kind, struct kv_bytes *ret)
 {
 	uint32_t sum;
@@ -148,6 +146,8 @@ static int token_make(const struct kv_bytes *place, enum token_kind kind, struct
 	return 0;
 }
 
+/* Lists tables, also of other formats, and failed builds. Purged ones are reported by Get and
+ * Missing. */
 int service_list(struct service *s, const Rawstack__V1__ListRequest *request,
 		 const struct service_caller *caller, struct arena *arena,
 		 Rawstack__V1__ListReply *reply, struct err *err)

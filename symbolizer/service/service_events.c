@@ -22,7 +22,8 @@ static const char *begin_status_word(Rawstack__V1__BeginStatus status)
 	}
 }
 
-/* A client asks again and again while another sends the file. */
+/* Chooses level and kind of the line for an answer to Begin. IN_PROGRESS is only LOG_DEBUG, because
+ * a client asks again and again while another one sends the file. */
 static enum log_level level_of_begin(Rawstack__V1__BeginStatus status, enum event_kind *ret_kind)
 {
 	*ret_kind = EVENT_UPLOAD;
@@ -35,7 +36,8 @@ static enum log_level level_of_begin(Rawstack__V1__BeginStatus status, enum even
 	return LOG_WARN;
 }
 
-/* The first bytes tell uploads apart; whoever knows all of them may go on with the upload. */
+/* Adds the first bytes of the id, which suffice to tell uploads apart. The log must not show all of
+ * them, because whoever knows the whole id may go on with the upload. */
 static void event_upload_id(struct event *e, const ProtobufCBinaryData *id)
 {
 	if (id->len)

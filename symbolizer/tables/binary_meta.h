@@ -20,13 +20,14 @@ Rawstack__V1__Binary *binary_meta_message(const struct store_binary *b,
 /* Returns the status that clients see. */
 Rawstack__V1__ModuleStatus binary_meta_status(enum store_status status);
 
-/* Writes the reason of a failure to `to`, as text cut at len. */
+/* Writes the reason of a failure to `to`, cut to len bytes with the NUL, or "" if there is none. */
 void binary_meta_reason(const struct store_binary *b, char *to, size_t len);
 
 /* Fills a report message from that of a build. It borrows build->skipped and *skipped. */
 void binary_meta_report(Rawstack__V1__BuildReport *to, const struct build_report *build,
 			uint64_t input_len, uint64_t generation, ProtobufCBinaryData *skipped);
 
+/* Returns a text as a field of a message, which borrows it. */
 static inline ProtobufCBinaryData binary_meta_text(const char *s)
 {
 	ProtobufCBinaryData d = {.len = strlen(s)};

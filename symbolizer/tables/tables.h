@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_TABLES_H
 #define RAWSTACK_TABLES_H
 /*
- * Opens stored tables, and remembers each open table until it is written anew. A table was
- * validated whole before it was stored and the store has its checksum, so opening reads only its
- * headers. Safe from any thread.
+ * Opens stored tables, and remembers open ones by the number of their write in the store, so that a
+ * table that is written anew is opened anew. A table was validated whole before it was stored, and
+ * the store has its checksum, so opening reads only its headers. Safe from any thread.
  */
 #include "rsym.h"
 #include "store.h"
