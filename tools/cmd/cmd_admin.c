@@ -46,7 +46,7 @@ static const struct option_usage usage = {
 	.operand_words = words,
 };
 
-/* Finds the program beside this one, or else in $PATH. */
+/* Executes the program beside this one, or else the one in $PATH. Returns only an error. */
 static int run_symbolizer(char **argv, struct err *err)
 {
 	char path[LIMIT_PATH_LEN];
@@ -70,7 +70,7 @@ static int run_admin(int argc, char **argv, struct err *err)
 	static char name[] = PROGRAM, data[] = "--data";
 	struct admin_options o = {0};
 	struct operands operands;
-	char *arguments[6] = {name}; /* and a NULL */
+	char *arguments[6] = {name}; /* at most five words, and the NULL that ends them */
 	size_t count = 1;
 	struct err ignored;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `rawstack missing`: the binaries that samples came from and nobody pushed. */
+/* `rawstack missing`: lists the binaries that samples came from and nobody pushed. */
 #include <inttypes.h>
 
 #include "json.h"

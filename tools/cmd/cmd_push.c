@@ -115,8 +115,9 @@ static int check_push_arguments(struct arguments *o, size_t file_count, struct e
 	if (!file_count && !o->kernel && !o->kallsyms)
 		return options_refuse(&usage, err, "no file given");
 	o->push.labels = o->label_pointers;
-	/* Who gives a time means it, also for a service that is being started. Without it, a wrong
-	 * address is told soon. */
+	/* --retry also holds for the first contact, because the service may just be starting.
+	 * Without it a service that never answers is given up soon, so that a wrong address is told
+	 * soon. */
 	o->push.contact_ms = o->push.patience_ms;
 	if (o->push.patience_ms == PATIENCE_NOT_GIVEN) {
 		o->push.patience_ms = PATIENCE_USUAL_MS;

@@ -9,13 +9,16 @@
 #include "push_files.h"
 #include "remote.h"
 
+/* The texts and labels are borrowed. */
 struct push_options {
 	struct server_options service;
+	/* The name to store in place of the file's, and the release that the files belong to; NULL:
+	 * none is given. */
 	const char *name, *version;
-	bool json, pin, replace;
-	bool table;                       /* build the table here and send only that */
-	bool alone;                       /* send no companion files */
-	uint32_t jobs;                    /* files at a time */
+	bool json, pin, replace; /* json: print objects; the others are as in BeginRequest */
+	bool table;              /* build the table here and send only that */
+	bool alone;              /* send no companion files */
+	uint32_t jobs;           /* files at a time */
 	uint32_t patience_ms, contact_ms; /* upload.h */
 	Rawstack__V1__Label **labels;
 	size_t label_count;
