@@ -11,7 +11,7 @@
 struct sequence {
 	uint64_t low, high;
 	size_t first, count; /* index in the unit's rows, or in work.rows */
-	bool sorted_out;     /* the rows are in work.rows */
+	bool is_copied;     /* the rows are in work.rows */
 };
 
 /* Working state for one unit. */
@@ -36,7 +36,7 @@ bool is_code(const struct interval_overlay *code, uint64_t start)
 }
 
 /* Drops rows whose address falls. Compilers emit none, and their meaning would be a guess. */
-static int sort_out(struct work *w, struct sequence *s, struct err *err)
+static int drop_falling_rows(struct work *w, struct sequence *s, struct err *err)
 {
 	const struct debug_row *rows = w->unit->rows + s->first;
 	size_t count = s->count;
@@ -45,7 +45,7 @@ static int sort_out(struct work *w, struct sequence *s, struct err *err)
 		return err_no_memory(err);
 	s->first = w->row_count;
 	s->count = 0;
-	s->sorted_out = true;
+	s->is_copied = true;
 	for (size_t i = 0; i < count; i++)
 		if (!s->count || rows[i].vaddr >= w->rows[w->row_count - 1].vaddr) {
 			w->rows[w->row_count++] = rows[i];
@@ -56,7 +56,7 @@ static int sort_out(struct work *w, struct sequence *s, struct err *err)
 
 static const struct debug_row *rows_of_sequence(const struct work *w, const struct sequence *s)
 {
-	return (s->sorted_out ? w->rows : w->unit->rows) + s->first;
+	return (s->is_copied ? w->rows : w->unit->rows) + s->first;
 }
 
 /* Adds a sequence: `count` rows of the unit, of which the last is an end. */
@@ -76,7 +76,7 @@ static int add_line_sequence(struct work *w, size_t first, size_t count, struct 
 	for (size_t i = 1; i < count; i++)
 		rises &= rows[i].vaddr >= rows[i - 1].vaddr;
 	if (!rises)
-		rc = sort_out(w, s, err);
+		rc = drop_falling_rows(w, s, err);
 	s->high = rows_of_sequence(w, s)[s->count - 1].vaddr;
 	w->sequence_count += s->high > s->low;
 	return rc;
