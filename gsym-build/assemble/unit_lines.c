@@ -11,7 +11,7 @@
 struct sequence {
 	uint64_t low, high;
 	size_t first, count; /* index in the unit's rows, or in work.rows */
-	bool is_copied;     /* the rows are in work.rows */
+	bool is_copied;      /* the rows are in work.rows */
 };
 
 /* Working state for one unit. */

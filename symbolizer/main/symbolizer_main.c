@@ -403,6 +403,17 @@ static void reload_configuration(struct program *p, struct configuration *c)
 		log_info("there is no file of --config: nothing was read");
 }
 
+/* Reads the options, and answers those that ask about the configuration. Returns 1 if nothing is
+ * left to do then. */
+static int take_options(int argc, char **argv, struct options *o, struct config *config,
+			struct err *err)
+{
+	TRY(read_options(argc, argv, o, config, err));
+	if (config->wants_check)
+		TRY(check_surroundings(o, err));
+	return config_answer(config, &usage, o, err);
+}
+
 int main(int argc, char **argv)
 {
 	_cleanup_(configuration_done) struct configuration configuration = {.argc = argc,
@@ -421,11 +432,7 @@ int main(int argc, char **argv)
 		sighup_unblock();
 		return stdout_end(commands_run(&table, argc, argv, &err), &err);
 	}
-	rc = read_options(argc, argv, &o, &configuration.first, &err);
-	if (!rc && configuration.first.wants_check)
-		rc = check_surroundings(&o, &err);
-	if (!rc)
-		rc = config_answer(&configuration.first, &usage, &o, &err);
+	rc = take_options(argc, argv, &o, &configuration.first, &err);
 	if (rc)
 		return stdout_end(rc, &err);
 	signal(SIGPIPE, SIG_IGN);
