@@ -35,7 +35,7 @@ function(rawstack_format_manual name component what markdown)
 endfunction()
 
 rawstack_manual(rawstack cli "resolve addresses, push binaries, look at profiles"
-		push ls missing resolve top tree peek list flame diff stats convert merge admin config)
+		push ls missing status resolve top tree peek list flame diff stats convert merge admin config)
 rawstack_manual(rawstack-gsym-build cli "make and read symbol lookup tables" build info lookup verify
 		export-gsym bench)
 rawstack_manual(rawstack-sampler sampler "sample stacks as bare addresses into a spool" run doctor ship spool

@@ -18,6 +18,7 @@
 struct rpc_gate {
 	struct access *access;
 	struct quotas *quotas;
+	struct rpc_seen seen;
 };
 
 int rpc_gate_open(struct rpc_gate **ret, const struct access_config *config, const char *quotas,
@@ -27,6 +28,7 @@ int rpc_gate_open(struct rpc_gate **ret, const struct access_config *config, con
 
 	if (!g)
 		return err_no_memory(err);
+	pthread_mutex_init(&g->seen.lock, NULL);
 	TRY(access_open(&g->access, config, err));
 	TRY(quotas_open(&g->quotas, quotas, err));
 	*ret = TAKE_PTR(g);
@@ -39,6 +41,7 @@ void rpc_gate_close(struct rpc_gate *g)
 		return;
 	quotas_close(g->quotas);
 	access_close(g->access);
+	pthread_mutex_destroy(&g->seen.lock);
 	free(g);
 }
 
@@ -48,6 +51,11 @@ void rpc_gate_reload(struct rpc_gate *g)
 
 	if (access_reload(g->access, &err))
 		log_warn("%s; what was there before stays", err.message);
+}
+
+size_t rpc_gate_seen(struct rpc_gate *g, struct rpc_seen_row *rows, size_t max)
+{
+	return rpc_seen_list(&g->seen, rows, max);
 }
 
 static const grpc_auth_property *find_property(const grpc_auth_context *context, const char *name)
@@ -131,6 +139,8 @@ int rpc_gate_admit(struct rpc_gate *g, grpc_call *call, const grpc_metadata_arra
 	if (!rc)
 		rc = quotas_begin(g->quotas, &(struct quota_owner){caller->key, caller->who},
 				  &caller->quota, &ret->account, &ret->retry_ms, err);
+	if (!rc)
+		rpc_seen_note(&g->seen, caller->who, peer ? peer : "");
 	gpr_free(peer);
 	if (context)
 		grpc_auth_context_release(context);

@@ -12,6 +12,7 @@
 #include "base.h"
 #include "err.h"
 #include "rpc_method.h"
+#include "rpc_seen.h"
 
 struct rpc_gate;
 
@@ -39,6 +40,9 @@ int rpc_gate_admit(struct rpc_gate *g, grpc_call *call, const grpc_metadata_arra
 int rpc_gate_charge(struct rpc_gate *g, struct rpc_pass *pass, size_t len, struct err *err);
 
 void rpc_gate_leave(struct rpc_gate *g, struct rpc_pass *pass);
+
+/* Lists who was let in lately, as rpc_seen.h does. */
+size_t rpc_gate_seen(struct rpc_gate *g, struct rpc_seen_row *rows, size_t max);
 
 /* Reads the files now, and says in the log what is wrong with them. */
 void rpc_gate_reload(struct rpc_gate *g);

@@ -249,6 +249,11 @@ void rpc_server_metrics(struct rpc_server *s, struct openmetrics *m)
 			  (uint64_t)rpc_tls_end(s->tls));
 }
 
+size_t rpc_server_seen(struct rpc_server *s, struct rpc_seen_row *rows, size_t max)
+{
+	return s->gate ? rpc_gate_seen(s->gate, rows, max) : 0;
+}
+
 static const struct rpc_method *find_method(const struct rpc_server *s, const char *path)
 {
 	for (size_t t = 0; t < s->table_count; t++)

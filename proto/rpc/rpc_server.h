@@ -23,6 +23,7 @@
 #include "err.h"
 #include "openmetrics.h"
 #include "rpc_method.h"
+#include "rpc_seen.h"
 #include "tls_files.h"
 
 struct rpc_server;
@@ -68,6 +69,9 @@ int rpc_server_start(struct rpc_server *s, struct err *err) _must_check_;
 
 /* Reads the files of certificates, roles and tokens again now and logs the result. Any thread. */
 void rpc_server_reload(struct rpc_server *s);
+
+/* Lists who called lately, as rpc_seen.h does; nobody without `access`. */
+size_t rpc_server_seen(struct rpc_server *s, struct rpc_seen_row *rows, size_t max);
 
 /* Writes what was counted of calls. From any thread, after the methods were added. */
 void rpc_server_metrics(struct rpc_server *s, struct openmetrics *m);

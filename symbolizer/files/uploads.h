@@ -250,6 +250,19 @@ struct uploads_stat {
 
 void uploads_stat(struct uploads *u, struct uploads_stat *ret);
 
+/* An upload as people see it. */
+struct upload_shown {
+	uint64_t received, size;
+	uint64_t age_ns; /* of its state, in this run */
+	size_t name_len;
+	enum upload_state state;
+	struct build_id id;
+	char name[128]; /* a stranger's bytes, cut */
+};
+
+/* Fills at most max rows, those that are built first, then the queue. Returns how many. */
+size_t uploads_show(struct uploads *u, struct upload_shown *rows, size_t max);
+
 /* How long the parts of an upload's way took, each counted when it ends. */
 struct uploads_times {
 	struct histogram receiving; /* from its first Begin to Finish */

@@ -4,6 +4,8 @@
  * later round. In a round small files go first, and each build that begins brings the waiting ones
  * nearer, so that neither a large file nor a client with many waits for ever.
  */
+#include <string.h>
+
 #include "event.h"
 #include "limits.h"
 #include "timed_wait.h"
@@ -184,4 +186,37 @@ void uploads_tell_build(struct uploads *u, const struct upload *up,
 	if (result->code && result->message)
 		event_text(&e, "reason", result->message);
 	event_end(&e);
+}
+
+/* --- for people ------------------------------------------------------------------------------ */
+
+static void fill_shown_upload(struct uploads *u, const struct upload *up, struct upload_shown *to)
+{
+	const int64_t since = up->state == UPLOAD_RUNNING  ? up->taken_ns
+			      : up->state == UPLOAD_QUEUED ? up->complete_ns
+							   : up->begun_ns;
+
+	*to = (struct upload_shown){.id = up->id,
+				    .state = up->state,
+				    .received = up->received,
+				    .size = up->begin->size,
+				    .age_ns = since ? (uint64_t)(uploads_mono_ns(u) - since) : 0};
+	to->name_len =
+		up->begin->name.len < sizeof(to->name) ? up->begin->name.len : sizeof(to->name);
+	if (to->name_len)
+		memcpy(to->name, up->begin->name.data, to->name_len);
+}
+
+size_t uploads_show(struct uploads *u, struct upload_shown *rows, size_t max)
+{
+	static const enum upload_state order[] = {UPLOAD_RUNNING, UPLOAD_QUEUED, UPLOAD_RECEIVING};
+	size_t n = 0;
+
+	pthread_mutex_lock(&u->lock);
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		for (const struct upload *up = u->list; up && n < max; up = up->next)
+			if (up->state == order[i])
+				fill_shown_upload(u, up, &rows[n++]);
+	pthread_mutex_unlock(&u->lock);
+	return n;
 }

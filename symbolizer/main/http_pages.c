@@ -7,6 +7,7 @@
 #include "http_port.h"
 #include "io.h"
 #include "rpc_accept.h"
+#include "status_page.h"
 
 enum {
 	UNAVAILABLE = 503
@@ -98,7 +99,20 @@ static void answer_ready(void *ctx, const struct http_request *request _unused_,
 	}
 }
 
+static void answer_status(void *ctx, const struct http_request *request _unused_,
+			  struct http_reply *reply)
+{
+	struct http_pages *p = ctx;
+	struct service *s = find_open_service(p, reply);
+
+	if (!s)
+		return;
+	reply->type = "text/html; charset=utf-8";
+	status_page_write(s, p->server, &reply->body);
+}
+
 static const struct http_path paths[] = {
+	{"/status", true, answer_status},
 	{"/metrics", false, answer_metrics},
 	{"/healthz", false, answer_health},
 	{"/readyz", false, answer_ready},

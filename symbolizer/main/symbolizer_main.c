@@ -99,12 +99,14 @@ static const struct option_row rows[] = {
 	OPTION_TEXT(0, "port-file", "FILE", struct options, port_file,
 		    "write the port of each --listen to a line of FILE once the service listens; "
 		    "0 for a Unix socket"),
-	OPTION_TEXT(0, "http", "ADDRESS", struct options, http,
-		    "serve /metrics, /healthz and /readyz over HTTP: PORT, 127.0.0.1:PORT or "
-		    "[::1]:PORT"),
+	OPTION_TEXT(
+		0, "http", "ADDRESS", struct options, http,
+		"serve /metrics, /healthz, /readyz and /status over HTTP: PORT, 127.0.0.1:PORT or "
+		"[::1]:PORT"),
 	OPTION_FLAG(0, "http-open", struct options, http_open,
 		    "--http may be an address beyond loopback: whoever reaches it reads those "
-		    "pages, in plain text and unasked; they name no binary and no client"),
+		    "pages, in plain text and unasked, but for /status, which names "
+		    "binaries and clients and is for this machine"),
 	OPTION_TEXT(0, "http-port-file", "FILE", struct options, http_port_file,
 		    "write the port of --http to FILE"),
 	OPTION_TEXT(0, "metrics", "ADDRESS", struct options, metrics, "the older name of --http"),
@@ -316,6 +318,7 @@ static int read_options(int argc, char **argv, struct options *ret, struct confi
 				.build_memory = LIMIT_WORKER_MEMORY,
 				.build_cpu_seconds = LIMIT_WORKER_CPU_SECONDS,
 				.build_wall_ms = LIMIT_WORKER_WALL_MS,
+				.version = RAWSTACK_VERSION,
 				.failed = on_failed,
 				.connected = rpc_accept_has,
 			},

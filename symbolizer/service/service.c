@@ -329,6 +329,8 @@ int service_open(struct service **ret, const struct service_config *config, stru
 	s->data_fd = s->worker_fd = -1;
 	s->lock_of_data = DIR_LOCK_NONE;
 	s->failed = config->failed;
+	s->version = config->version;
+	s->started_unix_ns = io_system()->real_ns(NULL);
 	s->failed_ctx = config->failed_ctx;
 	s->maintain_seconds =
 		config->maintain_seconds ? config->maintain_seconds : MAINTAIN_SECONDS;

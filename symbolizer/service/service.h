@@ -35,6 +35,7 @@ struct service_config {
 	unsigned int builders; /* builds at once; 0: SERVICE_BUILDERS */
 	/* The most that one build may take; 0: LIMIT_WORKER_... */
 	uint64_t build_memory, build_cpu_seconds, build_wall_ms;
+	const char *version;      /* of the program, for Limits; borrowed for ever; may be NULL */
 	const char *worker_path;  /* path of the table worker; NULL: found beside the program */
 	uint64_t kept_bytes;      /* budget of kept files on disk */
 	bool keep_debug;          /* keep files also when their table lacks nothing */
@@ -156,6 +157,9 @@ void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply);
 /* Returns 0 if the service can take all that clients bring, or ERR_UNAVAILABLE with the reason: the
  * disk has no room for uploads and tables, or the store has failed. */
 int service_ready(struct service *s, struct err *err);
+
+/* uploads_show() of its uploads. */
+size_t service_uploads(struct service *s, struct upload_shown *rows, size_t max);
 
 /* Figures that the program, rather than the service, knows: connections and stuck threads. */
 struct service_outside {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Applies what an operator can change in a running service, and tells clients its limits. */
+#include "binary_meta.h"
 #include "limits.h"
 #include "rsym_format.h"
 #include "service_priv.h"
@@ -34,6 +35,7 @@ void service_configure(struct service *s, const struct service_config *config)
 void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply)
 {
 	struct build_limits build;
+	struct uploads_stat uploads;
 	struct store_stat stat;
 
 	pthread_mutex_lock(&s->lock);
@@ -64,4 +66,12 @@ void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply)
 	reply->table_bytes = LIMIT_TABLE_LEN;
 	reply->table_major = RSYM_MAJOR;
 	reply->table_minor = RSYM_MINOR;
+	uploads_stat(s->uploads, &uploads);
+	reply->tables = stat.ready_count;
+	reply->missing = stat.missing_count;
+	reply->uploads = uploads.count;
+	reply->uploads_building = uploads.building;
+	reply->started_unix_ns = s->started_unix_ns;
+	if (s->version)
+		reply->version = binary_meta_text(s->version);
 }

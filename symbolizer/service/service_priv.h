@@ -36,6 +36,8 @@ struct service {
 	struct histogram lookup_times;
 
 	const char *data_dir; /* for messages */
+	const char *version;
+	uint64_t started_unix_ns;
 	void (*failed)(void *ctx);
 	void *failed_ctx;
 	pthread_t keeper; /* maintains the store */

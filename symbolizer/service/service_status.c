@@ -21,3 +21,8 @@ int service_ready(struct service *s, struct err *err)
 			       (unsigned long long)LIMIT_DISK_FLOOR);
 	return 0;
 }
+
+size_t service_uploads(struct service *s, struct upload_shown *rows, size_t max)
+{
+	return uploads_show(s->uploads, rows, max);
+}

@@ -8,8 +8,8 @@
  */
 #include "commands.h"
 
-extern const struct command cmd_push, cmd_ls, cmd_missing, cmd_resolve, cmd_top, cmd_flame,
-	cmd_tree, cmd_peek, cmd_list, cmd_stats, cmd_diff, cmd_convert, cmd_merge, cmd_admin,
-	cmd_config;
+extern const struct command cmd_push, cmd_ls, cmd_missing, cmd_service_status, cmd_resolve, cmd_top,
+	cmd_flame, cmd_tree, cmd_peek, cmd_list, cmd_stats, cmd_diff, cmd_convert, cmd_merge,
+	cmd_admin, cmd_config;
 
 #endif
