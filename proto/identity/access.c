@@ -17,15 +17,15 @@
 #include "trust.h"
 
 enum {
-	KEPT = 1024, /* verdicts; a power of two */
+	KEPT = 1024, /* verdicts that are kept, a power of two */
 	NAME_MAX_LEN = 1024,
 	FILES = 3,
 };
 
 static const uint64_t LOOK_NS = UINT64_C(1000000000);     /* between two looks at the files */
-static const uint64_t REFUSED_NS = UINT64_C(10000000000); /* a refusal is kept */
+static const uint64_t REFUSED_NS = UINT64_C(10000000000); /* how long a refusal is kept */
 
-/* What is known of one certificate. */
+/* The verdict on one certificate. */
 struct kept_verdict {
 	uint8_t digest[SHA256_DIGEST_LENGTH];
 	uint64_t until_ns; /* CLOCK_REALTIME: until it expires, or is to be judged again; 0: free */
@@ -36,7 +36,7 @@ struct kept_verdict {
 
 struct access {
 	struct access_config config;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards the members below */
 	struct trust *trust;
 	struct roles *roles;
 	struct tokens *tokens;
@@ -63,7 +63,7 @@ static int read_trust(struct trust **ret, const char *path, struct err *err)
 	return rc;
 }
 
-/* All of them or none. */
+/* Reads the files. Their content is exchanged only if all of them can be read. */
 static int read_access(struct access *a, struct err *err)
 {
 	_cleanup_(trust_closep) struct trust *trust = NULL;
@@ -126,7 +126,7 @@ int access_reload(struct access *a, struct err *err)
 	return rc;
 }
 
-/* Under the lock. */
+/* Reads the files again if one has changed. The caller holds the lock. */
 static void look_at_access(struct access *a)
 {
 	struct file_stamp now[FILES];
@@ -145,8 +145,8 @@ static void look_at_access(struct access *a)
 
 /* --- certificates ---------------------------------------------------------------------------- */
 
-/* One alternative name as "DNS:a" or as the URI itself; false for other kinds, and for what has
- * zero bytes in it or is too long. */
+/* Copies an alternative name as "DNS:a", or as the URI itself. Returns false if it is of another
+ * kind, has zero bytes in it, or is too long. */
 static bool copy_san(const GENERAL_NAME *name, char to[static NAME_MAX_LEN], bool *ret_is_uri)
 {
 	int type, len;
@@ -162,7 +162,7 @@ static bool copy_san(const GENERAL_NAME *name, char to[static NAME_MAX_LEN], boo
 			ASN1_STRING_get0_data(value)) < NAME_MAX_LEN;
 }
 
-/* Sets the name of the client, and the number for it. */
+/* Sets the name of the client and its key. */
 static void name_caller(struct access_verdict *v, const char *name)
 {
 	uint8_t digest[SHA256_DIGEST_LENGTH];
@@ -216,7 +216,8 @@ static void name_certificate(const struct access *a, const X509 *x, struct acces
 	GENERAL_NAMES_free(names);
 }
 
-/* Fills `k`, of a certificate that was not seen before. Under the lock. */
+/* Fills *k with the verdict on a certificate that was not seen before. The caller holds the lock.
+ */
 static void judge_certificate(struct access *a, const struct access_shown *shown,
 			      struct kept_verdict *k)
 {

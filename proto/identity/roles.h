@@ -2,20 +2,20 @@
 #ifndef RAWSTACK_ROLES_H
 #define RAWSTACK_ROLES_H
 /*
- * Which roles a client has, by the alternative names of its certificate or by its token. They stand
- * in a file, of which each line has a role and a name:
+ * Reads which roles and quotas clients have. A file gives them to the alternative names of
+ * certificates and to tokens: each line has a role and a name, or a name and its quotas.
  *
  *	# who may do what
  *	write  spiffe://example.org/ci
- *	host   spiffe://example.org/web*       a * at the end stands for any text
+ *	host   spiffe://example.org/web*       # a * at the end stands for any text
  *	read   DNS:grafana.example.org
- *	admin  token:ops                       a token by its name (tokens.h)
+ *	admin  token:ops                       # a token by its name (tokens.h)
  *
  *	quota  spiffe://example.org/web*  bytes-a-day=10G requests=8 builds=1
  *	quota  default                    requests=32
  *
- * A client that several lines name has the roles of all of them. A certificate with several URIs
- * has none that counts, as SPIFFE has it (X.509-SVID, section 2). Safe from any thread.
+ * A client that several lines name has the roles of all of them. If a certificate has several URIs,
+ * none of them counts, as SPIFFE has it (X.509-SVID, section 2). Safe from any thread.
  */
 #include "base.h"
 #include "err.h"
@@ -33,7 +33,8 @@ enum role {
 	ROLE_ADMIN = 16,
 };
 
-/* What a method may want. A role that includes another stands in the rows of that one. */
+/* The roles that a method may ask for, of which a caller needs one. A role that includes another is
+ * in each set that has the other. */
 #define ROLES_ANYONE (ROLE_ANONYMOUS | ROLES_KNOWN)
 #define ROLES_KNOWN  (ROLE_READ | ROLE_HOST | ROLE_WRITE | ROLE_ADMIN)
 #define ROLES_LOOKUP ROLES_KNOWN
@@ -49,12 +50,13 @@ void role_names(unsigned int roles, char to[static 40]);
 
 struct roles;
 
-/* ERR_DATA: FILE:LINE and what is wrong with it; errors of io_read_file() with LIMIT_ROLES_LEN. */
+/* Reads the file. Returns 0, ERR_DATA with FILE:LINE and what is wrong there, or an error of
+ * io_read_file() with LIMIT_ROLES_LEN. */
 int roles_read(struct roles **ret, const char *path, struct err *err) _must_check_;
 void roles_free(struct roles *r);
 DEFINE_FREEP(struct roles, roles_free);
 
-/* The roles of one name, such as "DNS:a" or "token:b". */
+/* Returns the roles of one name, such as "DNS:a" or "token:b". */
 unsigned int roles_of_name(const struct roles *r, const char *name);
 
 /* The quotas that lines have given so far, each with the length of the name that gave it. */

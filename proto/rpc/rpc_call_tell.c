@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the log says of calls: who made them, and how they ended. */
+/* Logs calls: who made them, and how they ended. */
 #include <grpc/support/alloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,8 +30,9 @@ void rpc_call_event(const struct rpc_call *c, struct event *e)
 	event_seconds(e, "seconds", now > c->begin_ns ? now - c->begin_ns : 0);
 }
 
-/* What the end of a call is to the log. Ends that clients bring about themselves, and answers that
- * are no error to them, are told to those who want to see each call. */
+/* Chooses kind and level of the line about the end of a call. Ends that clients bring about
+ * themselves, and answers that are no error to them, are only logged for those who want to see each
+ * call. */
 static enum event_kind kind_of_end(grpc_status_code status, enum log_level *ret_level)
 {
 	switch (status) {

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_START_CHECK_H
 #define RAWSTACK_START_CHECK_H
 /*
- * What a start, and --check-config, look at beside the words of the configuration. Nothing is made
- * or kept open. A check by another user than the service's may find what the service will not, and
- * the other way round.
+ * Checks what a start needs beside the words of the configuration; --check-config does so, too.
+ * Nothing is made or kept open. If another user than the service's checks, the result may differ
+ * from what the service will find.
  */
 #include "err.h"
 #include "listen_list.h"
