@@ -8,9 +8,9 @@
 #include "image.h"
 
 struct debug_report {
-	uint64_t unit_count; /* given to the sink */
-	/* units that could not be read; a split unit without its .dwo still gives its lines, so it
-	 * counts here and in unit_count */
+	uint64_t unit_count; /* units that were given to the sink */
+	/* Units that could not be read. A split unit without its .dwo still gives its lines, so it
+	 * counts here and in unit_count. */
 	uint64_t units_skipped;
 	uint64_t info_len, info_read; /* as in struct build_report; the plain reader sets neither */
 	uint64_t lines_refused;       /* line tables that libdwarf refuses; plain reader only */

@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_UNIT_FILTER_H
 #define RAWSTACK_UNIT_FILTER_H
 /*
- * Which units a scan for a few addresses has to read. The index of the file (.debug_aranges, DWARF
- * 5 section 6.1.2) names the units of an address; for a unit that it does not list, the ranges in
- * its DIE decide. An address is found once a unit with a function there was read, because the
- * builder prefers the lowest unit; later units are not read for it.
+ * Decides which units a scan for a few addresses has to read. The index of the file
+ * (.debug_aranges, DWARF 5 section 6.1.2) names the units of an address; for a unit that it does
+ * not list, the ranges in its DIE decide. An address is found once a unit with a function there was
+ * read, because the builder prefers the lowest unit; later units are not read for it.
  *
  * The index is trusted for the units it lists: ranges that it leaves out are not found, as with
  * every other reader of the index. A damaged index is ignored.
@@ -25,7 +25,8 @@ struct unit_filter {
 	size_t pair_count, pairs_cap;
 };
 
-/* `vaddrs` are link-time addresses plus the image's bias. Returns ERR_MEMORY. */
+/* Opens a filter for the `vaddrs`, which are link-time addresses plus the image's bias. Returns 0
+ * or ERR_MEMORY. */
 int unit_filter_open(struct unit_filter *w, struct image *im, const uint64_t *vaddrs, size_t count,
 		     struct err *err) _must_check_;
 /* Copies the filter `from`, which must be in its initial state, for another scan of the same image.
@@ -76,7 +77,7 @@ void unit_filter_shared_close(struct unit_filter_shared *both);
 /* Adds the addresses that one of the scans has found so far. */
 void unit_filter_shared_add(struct unit_filter_shared *both, const struct unit_filter *w);
 
-/* unit_filter_is_done() for both scans together. */
+/* Does what unit_filter_is_done() does, for both scans together. */
 bool unit_filter_shared_is_done(const struct unit_filter_shared *both, const struct unit_filter *w,
 				uint64_t unit_off);
 

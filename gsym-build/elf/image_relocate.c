@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For relocatable files (ET_REL): gives each section an address, and applies the relocations of
+ * Gives each section of a relocatable file (ET_REL) an address, and applies the relocations of
  * sections that are not loaded (gABI "Relocation", and the psABI supplements named below). Linked
  * files may keep relocations of their debug sections too; the linker has applied those, and they
  * must not be applied again.

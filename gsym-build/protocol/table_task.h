@@ -27,7 +27,7 @@ enum table_companion_kind {
 /* Raised when the same file gives a better table, so that stores build their tables anew. */
 #define TABLE_BUILDER_VERSION 2
 
-/* What the build could read. All counts are of this build. */
+/* Says what a build could read and what it made. Lengths are in bytes. */
 struct build_report {
 	struct build_id id;
 	uint64_t unit_count, units_skipped;
@@ -38,7 +38,7 @@ struct build_report {
 	uint64_t symbol_count, file_count;
 	uint64_t input_len;
 	uint64_t table_len;
-	uint64_t cpu_ns, wall_ns, peak_memory;
+	uint64_t cpu_ns, wall_ns, peak_memory; /* of the worker; its caller measures wall_ns */
 	bool has_dwarf, has_segments, needs_alt_file;
 	uint64_t relocations_skipped;
 	char relocation_skipped[128]; /* where the first is, and why; or "" */
@@ -46,7 +46,7 @@ struct build_report {
 				       * reason, or "" */
 };
 
-/* What a verification compared. */
+/* Says what a verification compared. */
 struct verify_report {
 	uint64_t range_count; /* of the table, each compared from end to end */
 	uint64_t place_count; /* pieces between two changes of the table or of the file */

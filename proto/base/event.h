@@ -20,7 +20,7 @@
 #include "log.h"
 
 enum event_kind {
-	EVENT_REQUEST,  /* a call ended well; debug */
+	EVENT_REQUEST,  /* a call ended well, or by its client, or found nothing; LOG_DEBUG */
 	EVENT_REFUSAL,  /* a call was refused */
 	EVENT_FAILURE,  /* a call failed for a reason of the service's own */
 	EVENT_UPLOAD,   /* an upload began, or all of it came */

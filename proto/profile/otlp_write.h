@@ -12,7 +12,8 @@
  * thread.id), others by their own names. The build id of a binary is
  * process.executable.build_id.gnu.
  *
- * Strings are made UTF-8 (utf8.h). Lost: comments, the mark of locations with folded functions.
+ * Strings are made UTF-8 (utf8.h). Comments are lost, and so is the mark of locations with folded
+ * functions.
  */
 #include "profile.h"
 #include "text_out.h"

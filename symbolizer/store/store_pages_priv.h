@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_STORE_PAGES_PRIV_H
 #define RAWSTACK_STORE_PAGES_PRIV_H
-/* The format of LMDB 0.9 on a 64-bit machine, as checking (store_pages.c) and salvaging
- * (store_pages_salvage.c) use it. */
+/* Reads the format of LMDB 0.9 on a 64-bit machine, for checking (store_pages.c) and salvaging
+ * (store_pages_salvage.c). Page numbers and lengths come from an untrusted file. A struct
+ * store_pages is for one thread. */
 #include "buf.h"
 #include "store_pages.h"
 
@@ -70,22 +71,29 @@ struct store_node {
 	size_t end; /* where the node ends in the page */
 };
 
-uint16_t store_page_flags(const uint8_t *page);
+uint16_t store_page_flags(const uint8_t *page); /* those of PAGE_KINDS */
 size_t store_page_nodes(const uint8_t *page); /* nodes of a branch or leaf whose header is sound */
 uint64_t store_page_run(const uint8_t *page); /* pages of a long value */
 /* Returns NULL, or what is wrong with the header. */
 const char *store_page_fault(const struct store_pages *p, const uint8_t *page, uint64_t number);
+/* Read node i of a page, which is below store_page_nodes(), or the node at an offset in it. Return
+ * false if the node does not lie in the page. *ret borrows from the page. */
 bool store_page_node(const struct store_pages *p, const uint8_t *page, size_t i,
 		     struct store_node *ret);
 bool store_page_node_at(const struct store_pages *p, const uint8_t *page, size_t off, bool is_leaf,
 			struct store_node *ret);
+/* Read a page, or its header only. Return false if it is not in the file or cannot be read. */
 bool store_page_read(const struct store_pages *p, uint64_t number, uint8_t *to);
 bool store_page_head(const struct store_pages *p, uint64_t number, uint8_t to[PAGE_HEADER_LEN]);
 /* Returns false if one of the pages is marked already or lies beyond the end of the file. */
 bool store_page_mark(struct store_pages *p, uint64_t first, uint64_t count);
 bool store_page_is_marked(const struct store_pages *p, uint64_t page);
+/* Returns how many pages a long value of len bytes takes. */
 uint64_t store_value_pages(const struct store_pages *p, uint64_t len);
+/* Reads a long value that begins in page `first`. *ret is valid until the next call. Returns false
+ * if it is not in the file, cannot be read, or does not fit the memory. */
 bool store_value_read(struct store_pages *p, uint64_t first, uint64_t len, struct kv_bytes *ret);
+/* Decodes the TREE_LEN bytes of a tree. */
 struct store_tree store_tree_of(const uint8_t *p);
 
 #endif
