@@ -73,17 +73,20 @@ static void end_build(struct build_worker *m)
 	pthread_mutex_unlock(&m->q->store_lock);
 }
 
-int build_queue_delete(struct build_queue *q, const struct build_id *id, struct err *err)
+int build_queue_remove(struct build_queue *q, const struct build_id *id,
+		       int (*purge)(void *ctx, struct store *store, const struct build_id *id,
+				    struct err *err),
+		       void *ctx, struct err *err)
 {
 	int rc, removed = 0;
 
 	pthread_mutex_lock(&q->store_lock);
-	for (unsigned int i = 0; i < q->thread_count; i++)
+	rc = purge ? purge(ctx, q->config.store, id, err) : store_purge(q->config.store, id, err);
+	if (rc > 0 || (!purge && !rc))
+		removed = kept_files_remove_all(q->config.kept, id, err);
+	for (unsigned int i = 0; i < q->thread_count && (rc || !purge); i++)
 		if (q->workers[i].busy && build_id_equal(&q->workers[i].id, id))
 			q->workers[i].deleted = true;
-	rc = store_purge(q->config.store, id, err);
-	if (rc >= 0)
-		removed = kept_files_remove_all(q->config.kept, id, err);
 	pthread_mutex_unlock(&q->store_lock);
 	return removed ? removed : rc;
 }

@@ -50,10 +50,20 @@ bool build_queue_remake(struct build_queue *q, const struct build_id *id);
 
 /*
  * Removes the table of an id and the files kept for it. Returns 1, or 0 if there was no table. A
- * build from kept files that runs meanwhile stores nothing.
+ * build from kept files that runs meanwhile stores nothing. purge() removes the table in place of
+ * store_purge() and calls nothing of the queue; if it returns 0, all stays as it is. It may be
+ * NULL.
  */
-int build_queue_delete(struct build_queue *q, const struct build_id *id,
-		       struct err *err) _must_check_;
+int build_queue_remove(struct build_queue *q, const struct build_id *id,
+		       int (*purge)(void *ctx, struct store *store, const struct build_id *id,
+				    struct err *err),
+		       void *ctx, struct err *err) _must_check_;
+
+static inline _must_check_ int build_queue_delete(struct build_queue *q, const struct build_id *id,
+						  struct err *err)
+{
+	return build_queue_remove(q, id, NULL, NULL, err);
+}
 
 /* Returns whether a rebuild of the id waits or runs. */
 bool build_queue_is_rebuilding(struct build_queue *q, const struct build_id *id);

@@ -126,6 +126,16 @@ static const struct option_row rows[] = {
 		    .is_live = true),
 	OPTION_BYTES(0, "kept-bytes", "N", struct options, service.kept_bytes, 1, DISK_MAX,
 		     "disk space for kept files (2G)", .is_live = true),
+	OPTION_CALL(
+		0, "retain", "RULE[,RULE...]", retain_rules_add,
+		"remove tables, and the files kept for them, before there is no room for them; "
+		"may be repeated. RULE is age TIME (since the upload), unused TIME (since the "
+		"last use), count N (those used last stay), releases N (of each name the "
+		"versions uploaded last stay), or forever (no other rule takes them), and "
+		"behind it label KEY=VALUE and name NAME narrow it. TIME is a number with s, m, "
+		"h, d or w. Pinned tables stay, and do not count",
+		.offset = offsetof(struct options, service.retain), .check = retain_rules_check,
+		.is_live = true),
 	OPTION_NUMBER(0, "workers", "N", struct options, server.workers, 1, WORKERS_MAX, 1,
 		      "threads that answer requests (4)"),
 	OPTION_NUMBER(0, "builds", "N", struct options, service.builders, 1, BUILDERS_MAX, 1,
@@ -168,7 +178,8 @@ static const struct option_usage usage = {
 		 "--store-bytes is " VARIABLE_PREFIX "STORE_BYTES.\n"
 		 "\n"
 		 "SIGHUP makes the service read the file again and apply keep-debug, keep-failed, "
-		 "kept-bytes, build-memory, build-cpu, build-wall and log-level; it logs which "
+		 "kept-bytes, retain, build-memory, build-cpu, build-wall and log-level; it logs "
+		 "which "
 		 "other options "
 		 "need a restart. A file with an error changes nothing. Certificates, "
 		 "roles and tokens are read again, too. SIGTERM and SIGINT end the service. Exit "

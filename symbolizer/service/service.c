@@ -162,6 +162,7 @@ static void *run_upkeep(void *arg)
 			continue;
 		pthread_mutex_unlock(&s->lock);
 		store_flush_missing(s->store, NULL);
+		retention_step(s->retention, s->maintain_seconds * UINT64_C(1000000000));
 		event_tell_left_out(false);
 		if (!told && (tell_of_store(s, &told_damage) || is_taken_away(s))) {
 			told = true;
@@ -311,6 +312,10 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	queue.builders = s->builders;
 	queue.limits = s->limits;
 	TRY(build_queue_open(&s->queue, &queue, err));
+	s->retention = retention_new(s->store, s->queue, err);
+	if (!s->retention)
+		return ERR_MEMORY;
+	retention_set(s->retention, &config->retain);
 	tell_others(s);
 	rc = pthread_create(&s->keeper, NULL, run_upkeep, s);
 	if (rc)
@@ -370,6 +375,7 @@ bool service_close(struct service *s)
 		return false;
 	if (s->uploads && !uploads_ended(s->uploads, STOP_BUILDERS_MS))
 		return false;
+	retention_free(s->retention);
 	build_queue_close(s->queue);
 	uploads_close(s->uploads);
 	kept_files_close(s->kept);

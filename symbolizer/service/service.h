@@ -13,6 +13,7 @@
 #include "openmetrics.h"
 #include "rawstack/v1/binaries.pb-c.h"
 #include "rawstack/v1/symbolizer.pb-c.h"
+#include "retain_rules.h"
 #include "store.h"
 #include "symbolize.h"
 #include "uploads.h"
@@ -35,11 +36,12 @@ struct service_config {
 	unsigned int builders; /* builds at once; 0: SERVICE_BUILDERS */
 	/* The most that one build may take; 0: LIMIT_WORKER_... */
 	uint64_t build_memory, build_cpu_seconds, build_wall_ms;
-	const char *version;      /* of the program, for Limits; borrowed for ever; may be NULL */
-	const char *worker_path;  /* path of the table worker; NULL: found beside the program */
-	uint64_t kept_bytes;      /* budget of kept files on disk */
-	bool keep_debug;          /* keep files also when their table lacks nothing */
-	bool keep_failed;         /* and files of which no table could be made */
+	const char *version;        /* of the program, for Limits; borrowed for ever; may be NULL */
+	const char *worker_path;    /* path of the table worker; NULL: found beside the program */
+	uint64_t kept_bytes;        /* budget of kept files on disk */
+	bool keep_debug;            /* keep files also when their table lacks nothing */
+	bool keep_failed;           /* and files of which no table could be made */
+	struct retain_rules retain; /* which tables go before there is no room for them */
 	uint32_t builder_version; /* tables of an older builder are rebuilt; 0: that of this program
 				   */
 	uint16_t table_format;    /* format that is read and stored; 0: that of this program */
@@ -58,8 +60,8 @@ struct service_config {
 int service_open(struct service **ret, const struct service_config *config,
 		 struct err *err) _must_check_;
 
-/* Applies what a running service can change: build_..., keep_... and kept_bytes, for builds that
- * start from now on. */
+/* Applies what a running service can change: build_..., keep_..., kept_bytes and retain, for builds
+ * that start from now on. */
 void service_configure(struct service *s, const struct service_config *config);
 
 /* Logs a line if the store has no table. Called once the service is known to start. */

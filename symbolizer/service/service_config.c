@@ -30,6 +30,7 @@ void service_configure(struct service *s, const struct service_config *config)
 	pthread_mutex_unlock(&s->lock);
 	build_queue_configure(s->queue, &limits, config->keep_debug, config->keep_failed);
 	kept_files_set_max(s->kept, service_kept_bytes(config));
+	retention_set(s->retention, &config->retain);
 }
 
 void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply)

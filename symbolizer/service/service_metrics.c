@@ -85,6 +85,30 @@ static void put_store_metrics(struct service *s, struct openmetrics *m)
 	openmetrics_gauge(m, "kept_limit_bytes", "bytes", "What they may take.", kept.max_bytes);
 }
 
+static void put_retention_metrics(struct service *s, struct openmetrics *m)
+{
+	struct retention_stat stat;
+	struct store_stat store;
+	char labels[40];
+
+	store_stat(s->store, &store);
+	retention_stat(s->retention, &stat);
+	openmetrics_counter_family(
+		m, "removed_tables", NULL,
+		"Tables that went without a client's asking: to make room, because "
+		"they were damaged, or by a rule of --retain.");
+	openmetrics_counter_row(m, "removed_tables", "reason=\"room\"", store.evicted_count);
+	openmetrics_counter_row(m, "removed_tables", "reason=\"damaged\"", store.damaged_count);
+	for (int i = 0; i < RETAIN_FOREVER; i++) {
+		snprintf(labels, sizeof(labels), "reason=\"%s\"",
+			 retain_bound_name((enum retain_bound)i));
+		openmetrics_counter_row(m, "removed_tables", labels, stat.removed[i]);
+	}
+	openmetrics_counter(m, "retention_rounds",
+			    "Times that the rules of --retain have looked at all tables.",
+			    stat.rounds);
+}
+
 static void put_work_metrics(struct service *s, struct openmetrics *m)
 {
 	struct uploads_stat uploads;
@@ -170,6 +194,7 @@ void service_metrics(struct service *s, const struct service_outside *outside,
 		     struct openmetrics *m)
 {
 	put_store_metrics(s, m);
+	put_retention_metrics(s, m);
 	put_work_metrics(s, m);
 	put_time_metrics(s, m);
 	put_log_metrics(m);

@@ -9,6 +9,7 @@
 #include "dir_lock.h"
 #include "histogram.h"
 #include "intern.h"
+#include "retention.h"
 #include "service.h"
 #include "symbolize_pool.h"
 
@@ -23,6 +24,7 @@ struct service {
 	struct uploads *uploads;
 	struct kept_files *kept;
 	struct build_queue *queue;
+	struct retention *retention;
 	unsigned int builders;
 	int worker_fd; /* the program of the table worker, opened at the start; -1: none */
 	char worker_path[64];

@@ -118,6 +118,11 @@ int store_add_id_aliases(struct store *s, const struct build_id *id,
  * table. */
 int store_purge(struct store *s, const struct build_id *id, struct err *err);
 
+/* Does the same, unless the binary is pinned, and replaces the service's own bytes of the record.
+ * Returns 1, or 0 if it is pinned or there was no table. */
+int store_retire(struct store *s, const struct build_id *id, const void *meta, size_t meta_len,
+		 struct err *err) _must_check_;
+
 /* Does the same if a table of the id is damaged at this moment. The caller may have met the damage
  * in an older snapshot, and a new table may be there by now. */
 int store_purge_damaged(struct store *s, const struct build_id *id, struct err *err);

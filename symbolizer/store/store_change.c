@@ -98,6 +98,20 @@ int store_purge(struct store *s, const struct build_id *id, struct err *err)
 	return rc;
 }
 
+int store_retire(struct store *s, const struct build_id *id, const void *meta, size_t meta_len,
+		 struct err *err)
+{
+	int rc;
+
+	if (meta_len > LIMIT_BINARY_META_LEN)
+		return err_set(err, ERR_LIMIT, "a record of more than %llu bytes",
+			       (unsigned long long)LIMIT_BINARY_META_LEN);
+	pthread_mutex_lock(&s->writer);
+	rc = store_retire_locked(s, id, (struct kv_bytes){meta, meta_len}, err);
+	pthread_mutex_unlock(&s->writer);
+	return rc;
+}
+
 static bool set_pinned(struct store_record *r, const void *arg)
 {
 	r->binary.pinned = *(const bool *)arg;

@@ -172,6 +172,7 @@ static void tell_eviction(struct store *s, const struct candidate *c)
 	if (!event_begin(&e, LOG_INFO, EVENT_EVICTION))
 		return;
 	event_id(&e, "build_id", &c->id);
+	event_text(&e, "reason", "room");
 	event_number(&e, "bytes", c->len);
 	event_number(&e, "format", c->format);
 	event_end(&e);

@@ -171,6 +171,8 @@ void store_count_found(struct store *s, size_t count);
  * which bounds the number of records without a table. */
 int store_purge_locked(struct store *s, const struct build_id *id, uint16_t format,
 		       struct err *err);
+int store_retire_locked(struct store *s, const struct build_id *id, struct kv_bytes meta,
+			struct err *err);
 int store_trim_tombstones(struct store *s, struct err *err);
 
 struct store_victim {

@@ -2,6 +2,7 @@
 /* Purges tables. The record stays and says that there was a table. */
 #include <string.h>
 
+#include "io.h"
 #include "limits.h"
 #include "store_priv.h"
 
@@ -11,6 +12,8 @@ enum {
 
 struct dropping {
 	uint16_t format, own;
+	uint64_t now_ns;
+	const struct kv_bytes *meta; /* replaces that of a record that is not pinned; or NULL */
 };
 
 /* A pin outlasts everything but a delete: a damaged table that is built again is pinned again. */
@@ -18,14 +21,22 @@ static bool drop_tables(struct store_record *r, const void *arg)
 {
 	const struct dropping *d = arg;
 
+	if (d->meta && (r->binary.pinned || !r->table_count))
+		return false;
 	if (d->format == STORE_ALL_FORMATS) {
 		r->table_count = 0;
 		r->binary.pinned = false;
 	} else if (!store_record_drop(r, d->format)) {
 		return false;
 	}
-	if (!r->table_count || d->format == d->own)
+	if (!r->table_count || d->format == d->own) {
 		r->written = STORE_PURGED;
+		r->binary.changed_ns = d->now_ns;
+	}
+	if (d->meta) {
+		r->binary.meta = d->meta->p;
+		r->binary.meta_len = d->meta->len;
+	}
 	return true;
 }
 
@@ -61,9 +72,9 @@ enum {
 
 /* Returns 1, or 0 if there is no such table. */
 static int prepare_purge(struct store *s, const struct build_id *id, uint16_t format,
-			 struct purge *p, struct err *err)
+			 const struct kv_bytes *meta, struct purge *p, struct err *err)
 {
-	const struct dropping d = {format, s->format};
+	const struct dropping d = {format, s->format, io_system()->real_ns(NULL), meta};
 	int rc;
 
 	p->id = *id;
@@ -103,17 +114,29 @@ static int commit_purges(struct store *s, const struct kv_write *writes, size_t 
 
 /* Removes the table. The record becomes PURGED if the table was of this program's format, or the
  * last one. Returns 1, or 0 if there is no such table. The caller holds `writer`. */
-int store_purge_locked(struct store *s, const struct build_id *id, uint16_t format, struct err *err)
+static int purge_one(struct store *s, const struct build_id *id, uint16_t format,
+		     const struct kv_bytes *meta, struct err *err)
 {
 	struct kv_write writes[PURGE_WRITES];
 	_cleanup_(purge_done) struct purge p = {0};
-	int rc = prepare_purge(s, id, format, &p, err);
+	int rc = prepare_purge(s, id, format, meta, &p, err);
 
 	if (rc != 1)
 		return rc;
 	TRY(commit_purges(s, writes, add_purge(&p, writes), err));
 	store_account(s, &p.edit.old, &p.edit.now);
 	return 1;
+}
+
+int store_purge_locked(struct store *s, const struct build_id *id, uint16_t format, struct err *err)
+{
+	return purge_one(s, id, format, NULL, err);
+}
+
+int store_retire_locked(struct store *s, const struct build_id *id, struct kv_bytes meta,
+			struct err *err)
+{
+	return purge_one(s, id, STORE_ALL_FORMATS, &meta, err);
 }
 
 int store_purge_together(struct store *s, const struct store_victim *rows, size_t count,
@@ -128,7 +151,7 @@ int store_purge_together(struct store *s, const struct store_victim *rows, size_
 	if (!writes || !purges)
 		return err_no_memory(err);
 	for (size_t i = 0; i < count && rc >= 0; i++) {
-		rc = prepare_purge(s, &rows[i].id, rows[i].format, &purges[i], err);
+		rc = prepare_purge(s, &rows[i].id, rows[i].format, NULL, &purges[i], err);
 		if (rc == 1)
 			write_count += add_purge(&purges[i], writes + write_count);
 	}
