@@ -10,8 +10,8 @@
 #include "limits.h"
 #include "utf8.h"
 
-/* Lines of one kind that may come at once, and then in a second: seven kinds of 300 bytes are at
- * most 360 MB a day. */
+/* Lines of one kind that may come at once, and then in a second: eight kinds of 300 bytes are at
+ * most 420 MB a day. */
 #define LIMIT_EVENT_BURST LIMIT(100)
 #define LIMIT_EVENT_RATE  LIMIT(2)
 
@@ -23,9 +23,10 @@ enum {
 #define NS_PER_S UINT64_C(1000000000)
 
 static const char *const kind_names[EVENT_KINDS] = {
-	[EVENT_REQUEST] = "request",   [EVENT_REFUSAL] = "refusal", [EVENT_FAILURE] = "failure",
-	[EVENT_UPLOAD] = "upload",     [EVENT_BUILD] = "build",     [EVENT_CHANGE] = "change",
-	[EVENT_EVICTION] = "eviction",
+	[EVENT_REQUEST] = "request",   [EVENT_REFUSAL] = "refusal",
+	[EVENT_FAILURE] = "failure",   [EVENT_UPLOAD] = "upload",
+	[EVENT_BUILD] = "build",       [EVENT_CHANGE] = "change",
+	[EVENT_EVICTION] = "eviction", [EVENT_HTTP_REFUSAL] = "http_refusal",
 };
 
 static struct {

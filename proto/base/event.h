@@ -20,13 +20,14 @@
 #include "log.h"
 
 enum event_kind {
-	EVENT_REQUEST,  /* a call ended well, or by its client, or found nothing; LOG_DEBUG */
-	EVENT_REFUSAL,  /* a call was refused */
-	EVENT_FAILURE,  /* a call failed for a reason of the service's own */
-	EVENT_UPLOAD,   /* an upload began, or all of it came */
-	EVENT_BUILD,    /* the build of an upload ended */
-	EVENT_EVICTION, /* a table made room for others */
-	EVENT_CHANGE,   /* a client deleted or pinned a table */
+	EVENT_REQUEST,      /* a call ended well, or by its client, or found nothing; LOG_DEBUG */
+	EVENT_REFUSAL,      /* a call was refused */
+	EVENT_HTTP_REFUSAL, /* a request of the HTTP port was refused */
+	EVENT_FAILURE,      /* a call failed for a reason of the service's own */
+	EVENT_UPLOAD,       /* an upload began, or all of it came */
+	EVENT_BUILD,        /* the build of an upload ended */
+	EVENT_EVICTION,     /* a table made room for others */
+	EVENT_CHANGE,       /* a client deleted or pinned a table */
 	EVENT_KINDS
 };
 

@@ -31,6 +31,24 @@ bool http_address_is_local(const struct sockaddr *a)
 	       (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) && is_local_v4(ntohl(last)));
 }
 
+void http_address_name(const struct sockaddr *a, char to[static HTTP_ADDRESS_NAME_LEN])
+{
+	char host[INET6_ADDRSTRLEN] = "?";
+	struct sockaddr_in6 v6;
+	struct sockaddr_in v4;
+
+	snprintf(to, HTTP_ADDRESS_NAME_LEN, "?");
+	if (a->sa_family == AF_INET) {
+		memcpy(&v4, a, sizeof(v4));
+		inet_ntop(AF_INET, &v4.sin_addr, host, sizeof(host));
+		snprintf(to, HTTP_ADDRESS_NAME_LEN, "ipv4:%s:%u", host, ntohs(v4.sin_port));
+	} else if (a->sa_family == AF_INET6) {
+		memcpy(&v6, a, sizeof(v6));
+		inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof(host));
+		snprintf(to, HTTP_ADDRESS_NAME_LEN, "ipv6:[%s]:%u", host, ntohs(v6.sin6_port));
+	}
+}
+
 static bool parse_host(struct http_address *ret, const char *host, in_port_t port)
 {
 	size_t len = strlen(host);

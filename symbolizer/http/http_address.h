@@ -25,6 +25,14 @@ int http_address_parse(struct http_address *ret, const char *option, const char 
 int http_address_listen(const struct http_address *a, int backlog, int *ret_fd, int *ret_port,
 			struct err *err) _must_check_;
 
+enum {
+	HTTP_ADDRESS_NAME_LEN = 64
+};
+
+/* Writes the address of a client as the log has it: "ipv4:192.0.2.1:50712" or "ipv6:[::1]:50712".
+ */
+void http_address_name(const struct sockaddr *a, char to[static HTTP_ADDRESS_NAME_LEN]);
+
 /* Returns whether the address is loopback, also as IPv4 within IPv6. */
 bool http_address_is_local(const struct sockaddr *a);
 

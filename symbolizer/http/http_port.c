@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/eventfd.h>
@@ -15,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "event.h"
 #include "http_address.h"
 #include "io.h"
 #include "limits.h"
@@ -25,7 +27,8 @@ enum {
 	BACKLOG = 64,
 	RATE = 100, /* connections a second: many scrapers and people, and little work */
 	BURST = 50,
-	PAUSE_MS = 20,     /* while there is no place or no descriptor */
+	PAUSE_MS = 20, /* while there is no place or no descriptor */
+	ADDRESS_LEN = 64,
 	MEMORY = 16 << 10, /* bytes of a connection, for the request line and the headers */
 };
 
@@ -45,6 +48,9 @@ struct http_port {
 	const struct http_path *paths;
 	size_t path_count;
 	void *ctx;
+	bool is_wide;       /* beyond loopback */
+	const char *option; /* for the log; borrowed until http_port_start() */
+	char address[ADDRESS_LEN];
 	_Atomic uint64_t answered, refused, ended;
 	pthread_mutex_t lock;
 	struct place places[CONNECTIONS]; /* under the lock */
@@ -82,9 +88,37 @@ static enum MHD_Result send_http(struct http_port *h, struct MHD_Connection *c, 
 	return result;
 }
 
-static enum MHD_Result refuse_http(struct http_port *h, struct MHD_Connection *c,
-				   unsigned int status, char *text)
+/* A request as the log names it. */
+struct asked {
+	struct MHD_Connection *c;
+	const char *method, *url;
+};
+
+static void tell_refusal(const struct asked *a, unsigned int status, const char *text)
 {
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(a->c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	char client[HTTP_ADDRESS_NAME_LEN] = "?";
+	struct event e;
+
+	if (!event_begin(&e, LOG_WARN, EVENT_HTTP_REFUSAL))
+		return;
+	if (info && info->client_addr)
+		http_address_name(info->client_addr, client);
+	event_text(&e, "client", client);
+	event_text(&e, "method", a->method);
+	event_text(&e, "path", a->url);
+	event_number(&e, "status", status);
+	event_bytes(&e, "reason", text, strcspn(text, "\n"));
+	event_end(&e);
+}
+
+static enum MHD_Result refuse_http(struct http_port *h, const struct asked *a, unsigned int status,
+				   char *text)
+{
+	struct MHD_Connection *const c = a->c;
+
+	tell_refusal(a, status, text);
 	return send_http(h, c, status, "text/plain; charset=utf-8", text, strlen(text),
 			 MHD_RESPMEM_PERSISTENT);
 }
@@ -118,10 +152,11 @@ static const struct http_path *find_http_path(const struct http_port *h, const c
 	return NULL;
 }
 
-static enum MHD_Result answer_http(struct http_port *h, struct MHD_Connection *c,
+static enum MHD_Result answer_http(struct http_port *h, const struct asked *a,
 				   const struct http_path *path)
 {
 	static char failed[] = "no memory\n";
+	struct MHD_Connection *const c = a->c;
 	const char *accept =
 		MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
 	const struct http_request request = {
@@ -133,7 +168,7 @@ static enum MHD_Result answer_http(struct http_port *h, struct MHD_Connection *c
 	path->answer(h->ctx, &request, &reply);
 	if (reply.body.failed || !reply.body.p) {
 		buf_done(&reply.body);
-		return refuse_http(h, c, MHD_HTTP_INTERNAL_SERVER_ERROR, failed);
+		return refuse_http(h, a, MHD_HTTP_INTERNAL_SERVER_ERROR, failed);
 	}
 	/* The response frees the body. */
 	return send_http(h, c, reply.status, reply.type, reply.body.p, reply.body.len,
@@ -147,16 +182,17 @@ static enum MHD_Result handle_http(void *cls, struct MHD_Connection *c, const ch
 {
 	static char not_found[] = "there is no such page\n", not_allowed[] = "GET and HEAD only\n",
 		    not_here[] = "for clients on this machine, by its address or localhost\n";
+	const struct asked asked = {c, method, url};
 	struct http_port *h = cls;
 	const struct http_path *path = find_http_path(h, url);
 
 	if (!path)
-		return refuse_http(h, c, MHD_HTTP_NOT_FOUND, not_found);
+		return refuse_http(h, &asked, MHD_HTTP_NOT_FOUND, not_found);
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return refuse_http(h, c, MHD_HTTP_METHOD_NOT_ALLOWED, not_allowed);
+		return refuse_http(h, &asked, MHD_HTTP_METHOD_NOT_ALLOWED, not_allowed);
 	if (path->is_local && !is_local_client(c))
-		return refuse_http(h, c, MHD_HTTP_FORBIDDEN, not_here);
-	return answer_http(h, c, path);
+		return refuse_http(h, &asked, MHD_HTTP_FORBIDDEN, not_here);
+	return answer_http(h, &asked, path);
 }
 
 /* --- connections ----------------------------------------------------------------------------- */
@@ -305,10 +341,26 @@ int http_port_listen(struct http_port **ret, const char *option, const char *add
 	pthread_mutex_init(&h->lock, NULL);
 	for (size_t i = 0; i < CONNECTIONS; i++)
 		h->places[i].fd = -1;
+	h->is_wide = !http_address_is_local(&to.any);
+	h->option = option;
+	snprintf(h->address, sizeof(h->address), "%s", address);
 	h->listen_fd = TAKE_FD(fd);
 	h->wake_fd = TAKE_FD(wake_fd);
 	*ret = h;
 	return 0;
+}
+
+/* Says at each start what strangers may read. */
+static void tell_what_is_open(const struct http_port *h)
+{
+	_cleanup_(buf_done) struct buf pages = BUF_INIT(512);
+
+	for (size_t i = 0; i < h->path_count; i++)
+		if (!h->paths[i].is_local)
+			buf_printf(&pages, "%s%s", pages.len ? ", " : "", h->paths[i].path);
+	buf_append(&pages, "", 1);
+	log_warn("%s %s is served in plain text and asks nobody: who reaches it reads %s",
+		 h->option, h->address, pages.failed ? "its pages" : (const char *)pages.p);
 }
 
 int http_port_start(struct http_port *h, const struct http_path *paths, size_t count, void *ctx,
@@ -331,6 +383,8 @@ int http_port_start(struct http_port *h, const struct http_path *paths, size_t c
 	if (rc)
 		return err_sys(err, rc, "thread of the HTTP port");
 	h->has_thread = true;
+	if (h->is_wide)
+		tell_what_is_open(h);
 	return 0;
 }
 

@@ -43,8 +43,9 @@ struct http_path {
 int http_port_listen(struct http_port **ret, const char *option, const char *address, bool is_open,
 		     int *ret_port, struct err *err) _must_check_;
 
-/* Starts answering. paths and ctx are borrowed until http_port_close(). Returns 0, ERR_IO if the
- * library does not start, or an error of err_sys(). */
+/* Starts answering. Warns if strangers may read pages because the address is beyond loopback. paths
+ * and ctx are borrowed until http_port_close(). Returns 0, ERR_IO if the library does not start, or
+ * an error of err_sys(). */
 int http_port_start(struct http_port *h, const struct http_path *paths, size_t count, void *ctx,
 		    struct err *err) _must_check_;
 
