@@ -6,6 +6,18 @@ function(rawstack_compress file)
 	execute_process(COMMAND ${GZIP} -9nf ${file} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
+# As Debian's own tools strip: cpack leaves the section that names the compiler.
+function(rawstack_strip_programs usr)
+	file(GLOB programs ${usr}/bin/* ${usr}/libexec/rawstack/* ${usr}/lib/lib*.so.*)
+	foreach(program IN LISTS programs)
+		file(READ ${program} magic LIMIT 4 HEX)
+		if(magic STREQUAL 7f454c46 AND NOT IS_SYMLINK ${program})
+			execute_process(COMMAND ${CPACK_RAWSTACK_STRIP} --strip-unneeded --remove-section=.comment
+					${program} COMMAND_ERROR_IS_FATAL ANY)
+		endif()
+	endforeach()
+endfunction()
+
 # Libraries stand where those of several architectures can be installed side by side.
 function(rawstack_move_libraries usr package)
 	file(GLOB libraries ${usr}/lib/lib*.so* ${usr}/lib/lib*.a ${usr}/lib/pkgconfig)
@@ -45,6 +57,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
 		set(package ${CPACK_PACKAGE_NAME}-${component})
 	endif()
 
+	rawstack_strip_programs(${usr})
 	rawstack_move_libraries(${usr} ${package})
 
 	# The licence is one that each Debian system has, so its text is not repeated.
