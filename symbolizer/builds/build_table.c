@@ -454,13 +454,13 @@ static int build_companion(const struct build_env *env, const struct build_job *
 }
 
 /* Builds a table of a host's memory. It is not kept, and meets no kept file: a host that lies could
- * otherwise put its own file into a table that is made of those of others. */
-static int build_of_host(const struct build_env *env, const struct build_job *job,
+ * otherwise put its own file into a table that is made of those of others. Of what a host sends, a
+ * vDSO is an ELF file, and the kernel is not. */
+static int build_of_host(const struct build_env *env, const struct build_job *job, bool is_elf,
 			 struct arena *arena, Rawstack__V1__BuildReport **ret, struct err *err)
 {
 	const struct build_inputs in = {
 		.input = job->fd, .input_summary = job->summary, .executable = -1};
-	const bool is_elf = job->begin->kind == KIND(VDSO);
 	_cleanup_(made_done) struct made made = {0};
 	struct store_id_aliases aliases;
 	int rc;
@@ -489,7 +489,7 @@ int build_table(const struct build_env *env, const struct build_job *job, struct
 		return rc ? rc : store_made(env, job, arena, &made, NULL, ret, err);
 	}
 	if (upload_kind_is_of_host(kind))
-		return build_of_host(env, job, arena, ret, err);
+		return build_of_host(env, job, kind == KIND(VDSO), arena, ret, err);
 	role = job->begin ? build_role(&job->summary, kind) : KEPT_ROLES;
 	if (role == KEPT_ALT || role == KEPT_DWP)
 		return build_companion(env, job, role, arena, ret, err);

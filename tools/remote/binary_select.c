@@ -190,12 +190,13 @@ int binary_select_find(struct rpc_client *c, const struct binary_select *n, stru
 		       struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
-	Rawstack__V1__ResolveRequest q = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
+	Rawstack__V1__ResolveRequest q;
 	const Rawstack__V1__ResolveReply *reply;
 	struct labels labels;
 	int rc;
 
 	TRY(parse_labels(n, &labels, err));
+	rawstack__v1__resolve_request__init(&q);
 	q.name = bytes_of_text(n->name);
 	q.labels = labels.pointers;
 	q.n_labels = n->label_count;

@@ -85,10 +85,11 @@ static int ask_lines(struct resolve_service *s, const struct resolve_query *q, s
 		     struct resolve_printer *printer, size_t *unknown, struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
-	Rawstack__V1__ResolveRequest request = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
+	Rawstack__V1__ResolveRequest request;
 	const Rawstack__V1__ResolveReply *reply;
 	size_t left = q->count - *at, answered;
 
+	rawstack__v1__resolve_request__init(&request);
 	request.build_id.data = s->id.bytes;
 	request.build_id.len = s->id.len;
 	request.kind = q->file_off ? RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_FILE_OFF

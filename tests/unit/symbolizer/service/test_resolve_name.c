@@ -39,8 +39,9 @@ static int resolve(struct service *s, const struct service_caller *caller, struc
 		   Rawstack__V1__ResolveReply *reply)
 {
 	static uint8_t name[] = "program";
-	Rawstack__V1__ResolveRequest request = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
+	Rawstack__V1__ResolveRequest request;
 
+	rawstack__v1__resolve_request__init(&request);
 	rawstack__v1__resolve_reply__init(reply);
 	request.name = (ProtobufCBinaryData){sizeof(name) - 1, name};
 	return service_resolve(s, &request, caller, arena, reply, NULL);

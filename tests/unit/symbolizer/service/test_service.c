@@ -126,11 +126,13 @@ static void test_nobody_waits(void **state _unused_)
 {
 	struct service *s = open_fresh();
 	Rawstack__V1__ListRequest list = RAWSTACK__V1__LIST_REQUEST__INIT;
-	Rawstack__V1__ResolveRequest resolve = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
+	Rawstack__V1__ResolveRequest resolve;
+	Rawstack__V1__ResolveReply found;
 	Rawstack__V1__MissingRequest missing = RAWSTACK__V1__MISSING_REQUEST__INIT;
 	int looks;
 	const struct service_caller caller = {has_gone, &looks, 0};
 
+	rawstack__v1__resolve_request__init(&resolve);
 	list.name = resolve.name = text("no program of these");
 	for (uint32_t n = 0; n < ROWS; n++) {
 		struct store_missing m = {.id = id_of(ROWS + n), .weight = 1, .last_ns = 5};
@@ -141,9 +143,9 @@ static void test_nobody_waits(void **state _unused_)
 	}
 	for (int most = 0; most < ROWS; most += 99) {
 		Rawstack__V1__ListReply rows = RAWSTACK__V1__LIST_REPLY__INIT;
-		Rawstack__V1__ResolveReply found = RAWSTACK__V1__RESOLVE_REPLY__INIT;
 		Rawstack__V1__MissingReply ids = RAWSTACK__V1__MISSING_REPLY__INIT;
 
+		rawstack__v1__resolve_reply__init(&found);
 		looks = most;
 		assert_int_equal(service_list(s, &list, &caller, &arena, &rows, NULL),
 				 ERR_CANCELLED);
@@ -158,11 +160,9 @@ static void test_nobody_waits(void **state _unused_)
 		assert_int_equal(looks, -1);
 	}
 	looks = ROWS;
-	assert_int_equal(
-		service_resolve(s, &resolve, &caller, &arena,
-				&(Rawstack__V1__ResolveReply)RAWSTACK__V1__RESOLVE_REPLY__INIT,
-				NULL),
-		ERR_NOT_FOUND);
+	rawstack__v1__resolve_reply__init(&found);
+	assert_int_equal(service_resolve(s, &resolve, &caller, &arena, &found, NULL),
+			 ERR_NOT_FOUND);
 	assert_true(service_close(s));
 }
 

@@ -195,10 +195,12 @@ static Rawstack__V1__Binary *list_one(struct service *s)
 
 static int symbolized_status(struct service *s, struct build_id *id)
 {
-	Rawstack__V1__ResolveRequest request = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
-	Rawstack__V1__ResolveReply reply = RAWSTACK__V1__RESOLVE_REPLY__INIT;
+	Rawstack__V1__ResolveRequest request;
+	Rawstack__V1__ResolveReply reply;
 	uint64_t address = 1;
 
+	rawstack__v1__resolve_request__init(&request);
+	rawstack__v1__resolve_reply__init(&reply);
 	request.build_id = bytes_of_id(id);
 	request.addresses = &address;
 	request.n_addresses = 1;

@@ -118,12 +118,14 @@ static void assert_same(const struct answer *a, const struct answer *b)
 
 static struct answer resolve(struct service *s, struct build_id id)
 {
-	Rawstack__V1__ResolveRequest request = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
-	Rawstack__V1__ResolveReply reply = RAWSTACK__V1__RESOLVE_REPLY__INIT;
+	Rawstack__V1__ResolveRequest request;
+	Rawstack__V1__ResolveReply reply;
 	struct answer a = {0};
 	uint64_t points[POINTS];
 	struct err err;
 
+	rawstack__v1__resolve_request__init(&request);
+	rawstack__v1__resolve_reply__init(&reply);
 	points_of("whole", points);
 	request.build_id = bytes_of_id(&id);
 	request.kind = RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_FILE_OFF;
