@@ -2,11 +2,12 @@
 #ifndef RAWSTACK_RPC_ACCEPT_H
 #define RAWSTACK_RPC_ACCEPT_H
 /*
- * How a program that has a server accepts connections. gRPC core 1.51 closes its listener for good
- * at the first error of accept4() that it does not expect, and EMFILE is one. So a program that
- * links the server has an accept4() of its own, which gRPC calls. It returns no transient error,
- * and it bounds the connections, so that descriptors remain for everything else. When there are too
- * many, it ends one that its client has closed, or the one that has been silent for the longest.
+ * Accepts the connections of a program that has a server. gRPC core 1.51 closes its listener for
+ * good at the first error of accept4() that it does not expect, and EMFILE is one. So a program
+ * that links the server has an accept4() of its own, which gRPC calls. It returns no transient
+ * error, and it bounds the connections, so that descriptors remain for everything else. When there
+ * are too many, it ends one that its client has closed, or the one that has been silent for the
+ * longest.
  *
  * There is one table for the process, because accept4() knows no server. Safe from any thread.
  */

@@ -2,16 +2,16 @@
 #ifndef RAWSTACK_RPC_FAILURE_H
 #define RAWSTACK_RPC_FAILURE_H
 /*
- * What a failed call of a client means. gRPC core tells its own failures as texts for people who
- * know its source; they become one line that says what, where and, if it can be known, what to do.
- * Internal to proto/rpc. Safe from any thread.
+ * Explains a failed call of a client. gRPC core reports its own failures in texts for people who
+ * know its source. They become one line that says what failed, where and, if it can be known, what
+ * to do. Internal to proto/rpc. Safe from any thread.
  */
 #include <grpc/status.h>
 
 #include "base.h"
 #include "err.h"
 
-/* What our verification of a server's certificate puts in front of its reason. */
+/* The text that our verification of a server's certificate puts in front of its reason. */
 #define RPC_FAILURE_REFUSED "refused: "
 
 /* How far a call came. From RPC_UNCONNECTED on, nothing was sent. */

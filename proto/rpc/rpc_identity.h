@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_RPC_IDENTITY_H
 #define RAWSTACK_RPC_IDENTITY_H
 /*
- * What the clients of a program show to the service, and which CAs they trust. The files are read
- * when the first client is opened, and checked again before calls, at most once a second. When
+ * Keeps what the clients of a program show to the service, and which CAs they trust. The files are
+ * read when the first client is opened, and checked again before calls, at most once a second. When
  * changed files do not fit together, that is logged once and the former content stays, for clients
  * that are opened later too. Counted by references. Safe from any thread.
  */

@@ -2,9 +2,10 @@
 #ifndef RAWSTACK_RPC_LISTEN_H
 #define RAWSTACK_RPC_LISTEN_H
 /*
- * Where a server may listen: in plain text on loopback, or on a Unix socket of its group; with TLS
- * anywhere. A host is an address or localhost, because a name may mean another machine tomorrow and
- * cannot be looked up early in a boot. 0.0.0.0 and [::] both mean all addresses, IPv4 and IPv6.
+ * Decides where a server may listen: in plain text on loopback, or on a Unix socket of its group;
+ * with TLS anywhere. A host is an address or localhost, because a name may mean another machine
+ * tomorrow and cannot be looked up early in a boot. 0.0.0.0 and [::] both mean all addresses, IPv4
+ * and IPv6.
  */
 #include "base.h"
 #include "err.h"

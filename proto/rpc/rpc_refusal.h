@@ -2,16 +2,16 @@
 #ifndef RAWSTACK_RPC_REFUSAL_H
 #define RAWSTACK_RPC_REFUSAL_H
 /*
- * What a failed call tells its client beside status and message, as trailing metadata: when to come
- * back, and details that programs read (google.rpc.Status). Internal to proto/rpc. Safe from any
- * thread.
+ * Makes the trailing metadata by which a failed call tells its client more than status and message:
+ * when to come back, and details that programs read (google.rpc.Status). Internal to proto/rpc.
+ * Safe from any thread.
  */
 #include <grpc/grpc.h>
 #include <protobuf-c/protobuf-c.h>
 
 #include "base.h"
 
-/* The fields at fault in one request that are told. */
+/* The most fields at fault in one request that are named. */
 #define RPC_REFUSAL_FIELDS 4
 
 struct rpc_refusal {
@@ -19,8 +19,9 @@ struct rpc_refusal {
 	size_t count;
 };
 
-/* The time after which the same call may succeed, in milliseconds; 0 if it never will. Clients that
- * were refused at the same moment get different ones, so that they do not come back together. */
+/* Returns the time after which the same call may succeed, in milliseconds, or 0 if it never will.
+ * Clients that were refused at the same moment get different times, so that they do not come back
+ * together. */
 uint32_t rpc_refusal_pushback_ms(grpc_status_code status, bool is_too_large);
 
 /*

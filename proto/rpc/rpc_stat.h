@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_RPC_STAT_H
 #define RAWSTACK_RPC_STAT_H
 /*
- * What a server counts of its calls: for each method the statuses and the time from beginning to
- * end, how long requests wait for a worker, and why calls were refused before any handler saw them.
+ * Counts the calls of a server: for each method the statuses and the time from beginning to end,
+ * how long requests wait for a worker, and why calls were refused before any handler saw them.
  * Internal to proto/rpc; rpc_server_metrics() writes it. Counting is safe from any thread.
  */
 #include <grpc/status.h>

@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_JIT_H
 #define RAWSTACK_JIT_H
 /*
- * What is known of the code that a process makes at run time: the parts of its perf map for
- * addresses of samples. It is believed for a while only, because such code moves and goes.
+ * Keeps what is known of the code that a process makes at run time: the parts of its perf map for
+ * addresses of samples. They are believed for a while only, because such code moves and goes.
  * References are counted: a sample that waits holds one. One thread uses it.
  */
 #include "base.h"
@@ -14,14 +14,14 @@ struct jit {
 	unsigned int refs;
 	struct jit_range *ranges; /* ascending, disjoint */
 	size_t count, cap;
-	uint64_t pcs[LIMIT_PERF_MAP_ROWS]; /* to ask for */
+	uint64_t pcs[LIMIT_PERF_MAP_ROWS]; /* addresses that the next request asks for */
 	size_t pc_count;
 	bool is_asked;         /* an answer will come */
 	bool has_no_map;       /* as of the last answer */
 	bool has_map;          /* as of any answer */
-	uint64_t ask_again_ns; /* not asked for before */
+	uint64_t ask_again_ns; /* the helper is not asked before this time */
 	uint64_t until_ns;     /* no range is believed after that */
-	uint64_t image;        /* a number that no other has */
+	uint64_t image;        /* a number that no other struct jit has */
 	/* The process, the time from which on it is known, and the time of its last sample with a
 	 * frame without a name. */
 	uint32_t pid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_PROFILE_HANDLE_PRIV_H
 #define RAWSTACK_PROFILE_HANDLE_PRIV_H
-/* What stands behind the handle of rawstack_profile.h; its modules share this. */
+/* The struct behind the handle of rawstack_profile.h, which the files of the library share. */
 #include "profile.h"
 #include "rawstack_profile.h"
 
@@ -10,7 +10,7 @@ struct rawstack_profile {
 	const char *misuse; /* the first add that the caller may not make; NULL: none */
 };
 
-/* Hands an error out, and returns its code. */
+/* Copies an error to the caller's struct, and returns its code. `error` may be NULL. */
 int rawstack_profile_give_error(struct rawstack_profile_error *error, const struct err *err);
 
 #endif

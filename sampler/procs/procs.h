@@ -2,7 +2,7 @@
 #ifndef RAWSTACK_PROCS_H
 #define RAWSTACK_PROCS_H
 /*
- * Every process as far as its stacks need it: above all what it has mapped at the time of the event
+ * Keeps of each process what its stacks need: above all what it has mapped at the time of the event
  * that is being handled. Events must come in order of time (struct events sees to it). One thread
  * uses it.
  *

@@ -2,16 +2,17 @@
 #ifndef RAWSTACK_KEPT_FILES_H
 #define RAWSTACK_KEPT_FILES_H
 /*
- * Uploaded files that may be needed again, under DATA/kept, zstd-compressed: files whose companion
- * has not come, files that others refer to, and with --keep-debug all files, for rebuilds. They
- * have a byte budget of their own; the least recently used go first. Safe from any thread.
+ * Keeps uploaded files that may be needed again, under DATA/kept and compressed by zstd: files
+ * whose companion has not come, files that others refer to, and with --keep-debug all files, for
+ * rebuilds. They have a byte budget of their own; the least recently used go first. Safe from any
+ * thread.
  *
  * On disk: <build id>.<role>, a zstd frame; its modification time is that of its last use.
  */
 #include "build_id.h"
 #include "err.h"
 
-/* What a file is to the table of its id. */
+/* The part that a file has in the table of its id. */
 enum kept_role {
 	KEPT_DEBUG,      /* holds DWARF or the full symbols, and perhaps code */
 	KEPT_EXECUTABLE, /* the file that a debug file was split from */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_PROCESS_LIMITS_H
 #define RAWSTACK_PROCESS_LIMITS_H
-/* What the process asks of the system for itself, before its threads start. */
+/* Asks the system for descriptors and memory, before the threads of the process start. */
 #include "err.h"
 
 /* Raises the descriptor limit as far as the system allows, because each connection takes one.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_STORE_BINARY_H
 #define RAWSTACK_STORE_BINARY_H
-/* What the store knows of a binary that it has or had, and of one that is missing. */
+/* The structs of what the store knows of a binary that it has or had, and of one that is missing.
+ */
 #include "build_id.h"
 #include "store_kv.h"
 

@@ -61,7 +61,7 @@ struct kv_stat {
 	bool gone;               /* the file lost its name: removed or replaced */
 };
 
-/* Where values lie: in pages, and a long value in pages side by side. */
+/* Describes where values lie: in pages, and a long value in pages side by side. */
 struct kv_layout {
 	size_t page_len;
 	size_t value_head;   /* bytes before a long value; its page number comes first */

@@ -2,8 +2,9 @@
 #ifndef RAWSTACK_BINARY_META_H
 #define RAWSTACK_BINARY_META_H
 /*
- * What the service keeps of a binary besides its table: a packed rawstack.v1.Binary, opaque to the
- * store. What the store knows itself (id, status, pin, times) is taken from the record.
+ * Reads and makes what the service keeps of a binary besides its table: a packed
+ * rawstack.v1.Binary, opaque to the store. What the store knows itself (id, status, pin, times) is
+ * taken from the record.
  */
 #include <string.h>
 
