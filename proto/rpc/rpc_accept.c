@@ -31,6 +31,7 @@
 enum {
 	BATCH = 64,    /* 1/BATCH of the connections is ended at once: finding them is slow */
 	ENDING = 8,    /* 1/ENDING of all connections may be ending beyond the bound */
+	MUTE = 4,      /* 1/MUTE of all may be mute: more than that are no clients that start */
 	SPOKEN = 128,  /* bytes: the preface and the settings of HTTP/2 are fewer, a call is more */
 	RETRY_MS = 10, /* pause after the table was searched in vain */
 	TOLD_MS = 60000,           /* pause between two lines of the log */
@@ -52,7 +53,7 @@ struct candidate {
 	uint64_t silent; /* ms since its last bytes; on a Unix socket see rank_unix() */
 	pid_t pid;       /* the client's, on a Unix socket; else 0 */
 	bool gone;       /* the client has closed it, and the server has not noticed yet */
-	bool mute;       /* the client has made no call yet */
+	bool mute;       /* the client has made no call yet, or not completed its handshake */
 };
 
 static struct {
@@ -110,7 +111,7 @@ static void describe_connection(struct candidate *to, size_t index)
 	if (!getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &len) &&
 	    len >= offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t)) {
 		to->silent = tcp.tcpi_last_data_recv;
-		to->mute = tcp.tcpi_bytes_received < SPOKEN;
+		to->mute = tcp.tcpi_bytes_received < SPOKEN || rpc_flood_is_shaking(fd);
 		return;
 	}
 	len = sizeof(peer);
@@ -151,21 +152,25 @@ static void rank_unix(struct candidate *all, size_t count)
 }
 
 /*
- * Ends `wanted` connections: first those that the client has closed, so that clients which come and
- * go cost nobody else a place, then the silent ones. The server sees the end of the stream and
- * closes them a little later. If a descriptor is closed and reused between the check of the cookie
- * and shutdown(), it is a file, which cannot be shut down, or a younger connection, whose client
- * connects again.
+ * Ends `wanted` connections, or more if too many are mute: first those that the client has closed,
+ * so that clients which come and go cost nobody else a place, then the silent ones. The server sees
+ * the end of the stream and closes them a little later. If a descriptor is closed and reused
+ * between the check of the cookie and shutdown(), it is a file, which cannot be shut down, or a
+ * younger connection, whose client connects again.
  */
 static void end_silent(size_t wanted)
 {
-	size_t count = 0;
+	size_t count = 0, mute = 0;
 
 	for (size_t i = 0; i < table.count; i++)
 		if (!table.connections[i].ended)
 			describe_connection(&table.candidates[count++], i);
 	rank_unix(table.candidates, count);
 	qsort(table.candidates, count, sizeof(*table.candidates), compare_silence);
+	for (size_t i = 0; i < count; i++)
+		mute += table.candidates[i].gone || table.candidates[i].mute;
+	if (mute > wanted + (size_t)table.stat.max / MUTE)
+		wanted = mute - (size_t)table.stat.max / MUTE;
 	for (size_t i = 0; i < count && i < wanted; i++) {
 		struct connection *c = &table.connections[table.candidates[i].index];
 
@@ -207,6 +212,8 @@ static bool make_connection_room(void)
 	if (live + batch > table.stat.max) {
 		end_silent(live + batch - (size_t)table.stat.max);
 		tell_connections(now);
+	} else if (live + batch > table.stat.max / MUTE) {
+		end_silent(0);
 	}
 	table.room = batch;
 	return true;
