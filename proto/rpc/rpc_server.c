@@ -96,8 +96,16 @@ static void on_drained(struct rpc_tag *tag, bool ok _unused_)
 	pthread_mutex_unlock(&s->calls.lock);
 }
 
-static grpc_server *create_server(uint32_t keepalive_ms)
+/* gRPC's word for never is INT_MAX. */
+static int ms_or_never(uint32_t ms)
 {
+	return ms && ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+static grpc_server *create_server(const struct rpc_server_config *config)
+{
+	const uint32_t keepalive_ms =
+		config->keepalive_ms ? config->keepalive_ms : RPC_SERVER_KEEPALIVE_MS;
 	grpc_resource_quota *quota = grpc_resource_quota_create("rpc_server");
 	grpc_server *server;
 	/*
@@ -122,9 +130,14 @@ static grpc_server *create_server(uint32_t keepalive_ms)
 		rpc_int_arg(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
 		rpc_int_arg(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),
 		rpc_int_arg(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, ANSWER_MS),
-		/* Clients may send keepalive pings, as ours do. */
+		/* Clients may send keepalive pings, as ours do. Who sends them more often gets
+		 * GOAWAY with ENHANCE_YOUR_CALM and too_many_pings. */
 		rpc_int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
 			    RPC_PING_LEAST_MS),
+		/* Hosts behind a balancer, or a name with several addresses, spread anew. */
+		rpc_int_arg(GRPC_ARG_MAX_CONNECTION_AGE_MS, ms_or_never(config->age_ms)),
+		rpc_int_arg(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, ms_or_never(config->grace_ms)),
+		rpc_int_arg(GRPC_ARG_MAX_CONNECTION_IDLE_MS, ms_or_never(config->idle_ms)),
 		rpc_pointer_arg(GRPC_ARG_RESOURCE_QUOTA, grpc_resource_quota_arg_vtable(), quota),
 	};
 	grpc_channel_args channel_args = {ARRAY_LEN(args), args};
@@ -169,8 +182,7 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 	io_system()->random(NULL, &number, sizeof(number));
 	s->calls.numbers = (uint64_t)number << 32;
 	s->drained_tag.done = on_drained;
-	s->server = create_server(config->keepalive_ms ? config->keepalive_ms
-						       : RPC_SERVER_KEEPALIVE_MS);
+	s->server = create_server(config);
 	for (unsigned int i = 0; i < queue_count; i++) {
 		s->queues[i].cq = grpc_completion_queue_create_for_next(NULL);
 		s->queues[i].name = i + 1 < queue_count ? "transport" : "transport of health";

@@ -31,12 +31,22 @@ struct rpc_server;
 enum {
 	RPC_SERVER_WORKERS = 4,
 	RPC_SERVER_KEEPALIVE_MS = 20000, /* half of the patience of our clients */
+	/* The grace is longer than every wait of a single call but Finish's, which may be repeated.
+	 */
+	RPC_SERVER_AGE_MS = 3600000,
+	RPC_SERVER_GRACE_MS = 600000,
 };
 
 struct rpc_server_config {
 	unsigned int queues;   /* completion queues, one thread each; 0: one queue */
 	unsigned int workers;  /* threads that run handlers; 0: RPC_SERVER_WORKERS */
 	uint32_t keepalive_ms; /* silence before a peer is pinged; 0: RPC_SERVER_KEEPALIVE_MS */
+	/* A connection takes no new calls from this age on (a tenth more or less, by chance), and
+	 * clients make another; the calls that it has may go on for grace_ms. 0: it may grow old.
+	 */
+	uint32_t age_ms;
+	uint32_t grace_ms;
+	uint32_t idle_ms; /* a connection without a call for so long ends likewise; 0: it stays */
 	/* With a certificate the server speaks TLS on all addresses but Unix sockets; with CAs each
 	 * client has to show a certificate that they signed. The files are read again when they
 	 * have changed. */

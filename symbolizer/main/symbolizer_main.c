@@ -154,6 +154,18 @@ static const struct option_row rows[] = {
 		      .is_live = true),
 	OPTION_NUMBER(0, "keepalive", "SECONDS", struct options, server.keepalive_ms, 1,
 		      SECONDS_MAX, 1000, "ask a silent peer for a sign of life after so long (20)"),
+	OPTION_NUMBER(0, "connection-age", "SECONDS", struct options, server.age_ms, 0, SECONDS_MAX,
+		      1000,
+		      "a connection ends after so long, a tenth more or less, and its client "
+		      "makes another without losing a call, so that clients spread over the "
+		      "services of a name (3600); 0: it may stay"),
+	OPTION_NUMBER(0, "connection-grace", "SECONDS", struct options, server.grace_ms, 1,
+		      SECONDS_MAX, 1000,
+		      "time for the calls that a connection has at that age; then they end with "
+		      "UNAVAILABLE (600)"),
+	OPTION_NUMBER(0, "connection-idle", "SECONDS", struct options, server.idle_ms, 0,
+		      SECONDS_MAX, 1000,
+		      "a connection without a call for so long ends; 0: it may stay (0)"),
 	OPTION_NUMBER(0, "watchdog", "SECONDS", struct options, stuck_seconds, 1, SECONDS_MAX, 1,
 		      "log each thread that has been at one thing for so long (30); when all "
 		      "threads of a kind have, health says NOT_SERVING, and the service stops "
@@ -333,7 +345,10 @@ static int read_options(int argc, char **argv, struct options *ret, struct confi
 				.failed = on_failed,
 				.connected = rpc_accept_has,
 			},
-		.server = {.workers = RPC_SERVER_WORKERS, .keepalive_ms = RPC_SERVER_KEEPALIVE_MS},
+		.server = {.workers = RPC_SERVER_WORKERS,
+			   .keepalive_ms = RPC_SERVER_KEEPALIVE_MS,
+			   .age_ms = RPC_SERVER_AGE_MS,
+			   .grace_ms = RPC_SERVER_GRACE_MS},
 		.stuck_seconds = STUCK_SECONDS,
 		.log_level = LOG_INFO,
 		.local_role = ARRAY_LEN(local_roles) - 1,
