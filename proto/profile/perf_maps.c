@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bisect.h"
 #include "limits.h"
 
 /* The most mappings of all processes of a perf.data file together. */
@@ -49,17 +50,7 @@ static struct perf_space *space_of(struct perf_maps *m, int32_t pid)
 /* Returns the index of the first mapping that ends behind pc. */
 static size_t map_position(const struct perf_space *s, uint64_t pc)
 {
-	size_t low = 0, high = s->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->maps[mid].end <= pc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return BISECT(s->count, i, s->maps[i].end <= pc);
 }
 
 /* Replaces `count` mappings at `at` by `with` (0 to 3 mappings). */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bisect.h"
 #include "io.h"
 #include "limits.h"
 #include "number.h"
@@ -21,17 +22,7 @@ uint64_t ticks_absent(const struct ticks_seen *seen)
 /* Returns the square root, rounded up. */
 static uint64_t square_root(uint64_t n)
 {
-	uint64_t low = 0, high = UINT64_C(1) << 32;
-
-	while (low < high) {
-		uint64_t mid = (low + high) / 2;
-
-		if (mid * mid < n)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return BISECT(UINT64_C(1) << 32, root, root * root < n);
 }
 
 /* Returns by how much a gap at either end is longer than a period, as the CPU was idle then. */

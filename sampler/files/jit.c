@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jit.h"
+#include "bisect.h"
 #include "limits.h"
 
 #include <string.h>
@@ -69,17 +70,7 @@ void jit_unref(struct jit *j)
 /* Returns the index of the first range that ends behind pc. */
 static size_t jit_range_at(const struct jit *j, uint64_t pc)
 {
-	size_t low = 0, high = j->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (j->ranges[mid].end > pc)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return BISECT(j->count, i, j->ranges[i].end <= pc);
 }
 
 const char *jit_find(struct jit *j, uint64_t pc, uint64_t now_ns)

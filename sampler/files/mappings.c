@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bisect.h"
 #include "limits.h"
 
 /* --- modules --------------------------------------------------------------------------------- */
@@ -231,17 +232,7 @@ static bool make_own(struct mappings **m)
 /* Returns the index of the first row that ends behind pc. */
 static size_t row_at(const struct mappings *m, uint64_t pc)
 {
-	size_t low = 0, high = m->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->rows[mid].end > pc)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return BISECT(m->count, i, m->rows[i].end <= pc);
 }
 
 bool mappings_add(struct mappings **ret, const struct mapping *row)

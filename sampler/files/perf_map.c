@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base.h"
+#include "bisect.h"
 #include "limits.h"
 #include "number.h"
 
@@ -20,17 +21,7 @@ enum {
 /* Returns the index of the first pc that is not below `at`. */
 static size_t first_pc(const uint64_t *pcs, size_t count, uint64_t at)
 {
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (pcs[mid] >= at)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return BISECT(count, i, pcs[i] < at);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bisect.h"
 #include "file_notes.h"
 #include "limits.h"
 #include "number.h"
@@ -123,17 +124,9 @@ void kernel_map_done(struct kernel_map *k)
 
 static const struct kernel_symbol *find_symbol(const struct kernel_map *k, uint64_t pc)
 {
-	size_t low = 0, high = k->count;
+	size_t next = BISECT(k->count, i, k->symbols[i].pc <= pc);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (k->symbols[mid].pc > pc)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low && pc - k->symbols[low - 1].pc < SYMBOL_REACH ? &k->symbols[low - 1] : NULL;
+	return next && pc - k->symbols[next - 1].pc < SYMBOL_REACH ? &k->symbols[next - 1] : NULL;
 }
 
 /* Returns whether to read the symbols outside the text: at once the first time, then less and less

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "spool_late.h"
+#include "bisect.h"
 #include "limits.h"
 
 #include <string.h>
@@ -225,17 +226,7 @@ void spool_late_look(struct spool_late *l, uint64_t from)
 /* Returns the index behind the last record of a pid. */
 static size_t end_of_pid(const struct spool_late *l, uint32_t pid)
 {
-	size_t low = 0, high = l->by_pid_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (l->all[l->by_pid[mid]]->scope.pid > pid)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return BISECT(l->by_pid_count, i, l->all[l->by_pid[i]]->scope.pid <= pid);
 }
 
 size_t spool_late_match(const struct spool_late *l, const uint8_t boot_id[static 16],
@@ -258,17 +249,9 @@ size_t spool_late_match(const struct spool_late *l, const uint8_t boot_id[static
 
 static const struct spool_late_range *late_range_at(const struct spool_late_record *r, uint64_t pc)
 {
-	size_t low = 0, high = r->count;
+	size_t next = BISECT(r->count, i, r->ranges[i].start <= pc);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (r->ranges[mid].start > pc)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low && pc < r->ranges[low - 1].end ? &r->ranges[low - 1] : NULL;
+	return next && pc < r->ranges[next - 1].end ? &r->ranges[next - 1] : NULL;
 }
 
 int spool_late_find(const struct spool_late *l, const uint32_t *records, size_t count, uint64_t pc,

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "bisect.h"
+
 bool spool_retention_add(struct spool_retention *k, uint64_t number, uint64_t len,
 			 const struct spool_origin *origin)
 {
@@ -140,19 +142,11 @@ static uint64_t trim_segment(const struct spool_retention *k, int fd, uint64_t l
 /* Returns the length of an open file, which is at most LIMIT_SPOOL_SEGMENT and a header. */
 static uint64_t length_of(const struct spool_retention *k, int fd)
 {
-	uint64_t low = 0, high = LIMIT_SPOOL_SEGMENT + SPOOL_HEADER_MAX;
+	uint8_t byte;
 
 	/* Searches for the last offset with a byte, for struct io does not tell lengths. */
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-		uint8_t byte;
-
-		if (k->io->pread(k->io->ctx, fd, &byte, 1, (off_t)middle) > 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BISECT(LIMIT_SPOOL_SEGMENT + SPOOL_HEADER_MAX, i,
+		      k->io->pread(k->io->ctx, fd, &byte, 1, (off_t)i) > 0);
 }
 
 /* A segment whose header is damaged or of another format gets the origin of the next readable one,

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "bisect.h"
+
 /* Orders rows by client, and the rows of one client by which is dropped first. */
 static int compare_rows(const void *a, const void *b)
 {
@@ -42,34 +44,15 @@ static size_t count_within(const struct missing_row *rows, size_t count, size_t 
 /* Returns the largest share with which at most max rows stay. */
 static size_t find_share(const struct missing_row *rows, size_t count, size_t max)
 {
-	size_t low = 0, high = max;
-
-	while (low < high) {
-		size_t middle = high - (high - low) / 2;
-
-		if (count_within(rows, count, middle) <= max)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
+	return BISECT(max, i, count_within(rows, count, i + 1) <= max);
 }
 
 /* Returns how many of the sorted rows belong to the client. */
 static size_t count_client(const struct missing_row *rows, size_t count, uint32_t client)
 {
-	size_t low = 0, high = count;
+	size_t at = BISECT(count, i, rows[i].client < client);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows[middle].client < client)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < count && rows[low].client == client ? end_of_client(rows, count, low) - low
-							 : 0;
+	return at < count && rows[at].client == client ? end_of_client(rows, count, at) - at : 0;
 }
 
 static size_t count_clients(const struct missing_row *rows, size_t count)

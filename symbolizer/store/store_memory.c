@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "bisect.h"
 #include "store_kv.h"
 
 struct pair {
@@ -37,18 +38,10 @@ static int compare_pair(const struct pair *p, struct kv_bytes key)
 /* Returns the first position whose key is not below `key`. */
 static size_t pair_position(const struct sorted *t, struct kv_bytes key, bool *ret_equal)
 {
-	size_t low = 0, high = t->count;
+	size_t at = BISECT(t->count, i, compare_pair(&t->pairs[i], key) < 0);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (compare_pair(&t->pairs[mid], key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	*ret_equal = low < t->count && compare_pair(&t->pairs[low], key) == 0;
-	return low;
+	*ret_equal = at < t->count && compare_pair(&t->pairs[at], key) == 0;
+	return at;
 }
 
 static int memory_read_begin(struct kv *kv, struct kv_read **ret, struct err *err)
