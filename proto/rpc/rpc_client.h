@@ -97,15 +97,20 @@ int rpc_client_call(struct rpc_client *c, const char *method, const ProtobufCMes
 		    const ProtobufCMessageDescriptor *reply_type, uint32_t timeout_ms,
 		    ProtobufCMessage **ret_reply, struct err *err) _must_check_;
 
-/*
- * Does the same with the reply in an arena: one allocation for a large reply instead of one for
- * each of its strings. The arena bounds the reply's memory (ERR_INTERNAL above it), and the caller
- * resets it.
- */
-int rpc_client_call_in(struct rpc_client *c, const char *method, const ProtobufCMessage *request,
-		       const ProtobufCMessageDescriptor *reply_type, uint32_t timeout_ms,
-		       struct arena *arena, ProtobufCMessage **ret_reply,
-		       struct err *err) _must_check_;
+struct rpc_request {
+	const char *method;
+	const ProtobufCMessage *message;
+	const ProtobufCMessageDescriptor *reply_type;
+	uint32_t timeout_ms;
+	/* NULL, or where the reply goes: one allocation for a large reply instead of one for each
+	 * of its strings. The arena bounds the reply's memory (ERR_INTERNAL above it), and the
+	 * caller resets it. */
+	struct arena *arena;
+};
+
+/* Does the same, with an arena if there is one. */
+int rpc_client_request(struct rpc_client *c, const struct rpc_request *request,
+		       ProtobufCMessage **ret_reply, struct err *err) _must_check_;
 
 /*
  * A stream of requests, of replies, or of both. Client streaming: open, send..., finish. Server

@@ -345,18 +345,17 @@ static grpc_byte_buffer *call_unary(struct rpc_stream *s, grpc_byte_buffer *requ
 }
 
 /* Makes a call to one server. */
-static int call_server(struct rpc_client *c, const char *method, const ProtobufCMessage *request,
-		       const ProtobufCMessageDescriptor *reply_type, uint32_t timeout_ms,
-		       struct arena *arena, ProtobufCMessage **ret_reply, struct err *err)
+static int call_server(struct rpc_client *c, const struct rpc_request *request, uint32_t timeout_ms,
+		       ProtobufCMessage **ret_reply, struct err *err)
 {
 	_cleanup_(rpc_stream_closep) struct rpc_stream *s = NULL;
 	grpc_byte_buffer *bytes, *reply;
 	int rc;
 
-	s = stream_new(c, method, reply_type, timeout_ms, err);
+	s = stream_new(c, request->method, request->reply_type, timeout_ms, err);
 	if (!s)
 		return ERR_MEMORY;
-	bytes = rpc_pack(request);
+	bytes = rpc_pack(request->message);
 	if (!bytes) {
 		s->ended = true; /* nothing was started */
 		return err_no_memory(err);
@@ -368,7 +367,7 @@ static int call_server(struct rpc_client *c, const char *method, const ProtobufC
 		rc = err_set(err, ERR_INTERNAL, "%s: answered without a message",
 			     rpc_client_server(c));
 	if (!rc)
-		rc = parse_reply(s, reply, arena, ret_reply, err);
+		rc = parse_reply(s, reply, request->arena, ret_reply, err);
 	if (reply)
 		grpc_byte_buffer_destroy(reply);
 	return rc;
@@ -384,20 +383,18 @@ static int join_errors(const struct err *others, struct err *err)
 	return err_set(err, last.code, "%s; %s", others->message, last.message);
 }
 
-int rpc_client_call_in(struct rpc_client *c, const char *method, const ProtobufCMessage *request,
-		       const ProtobufCMessageDescriptor *reply_type, uint32_t timeout_ms,
-		       struct arena *arena, ProtobufCMessage **ret_reply, struct err *err)
+int rpc_client_request(struct rpc_client *c, const struct rpc_request *request,
+		       ProtobufCMessage **ret_reply, struct err *err)
 {
-	const uint64_t began_ns = io_mono_ns(), most_ns = timeout_ms * NS_PER_MS;
+	const uint64_t began_ns = io_mono_ns(), most_ns = request->timeout_ms * NS_PER_MS;
 	struct err others = {0}, unused;
 	uint64_t spent_ns = 0;
 	int rc;
 
 	err = err ? err : &unused;
 	for (size_t tried = 1;; tried++) {
-		rc = call_server(c, method, request, reply_type,
-				 (uint32_t)((most_ns - spent_ns) / NS_PER_MS), arena, ret_reply,
-				 err);
+		rc = call_server(c, request, (uint32_t)((most_ns - spent_ns) / NS_PER_MS),
+				 ret_reply, err);
 		if (!rc)
 			return 0;
 		rc = join_errors(&others, err);
@@ -414,5 +411,10 @@ int rpc_client_call(struct rpc_client *c, const char *method, const ProtobufCMes
 		    const ProtobufCMessageDescriptor *reply_type, uint32_t timeout_ms,
 		    ProtobufCMessage **ret_reply, struct err *err)
 {
-	return rpc_client_call_in(c, method, request, reply_type, timeout_ms, NULL, ret_reply, err);
+	return rpc_client_request(c,
+				  &(struct rpc_request){.method = method,
+							.message = request,
+							.reply_type = reply_type,
+							.timeout_ms = timeout_ms},
+				  ret_reply, err);
 }

@@ -151,9 +151,9 @@ int service_missing(struct service *s, const Rawstack__V1__MissingRequest *reque
 		    const struct service_caller *caller, struct arena *arena,
 		    Rawstack__V1__MissingReply *reply, struct err *err);
 /* Opens a watch and tells it which ids are ready already. *ret may be set on failure, too, and has
- * to be closed with watch_close(). client is as in watch_open(). */
-int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request, uint32_t client,
-		  const struct watch_ops *ops, void *arg, struct watch **ret, struct err *err);
+ * to be closed with watch_close(). */
+int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request,
+		  const struct watch_reader *reader, struct watch **ret, struct err *err);
 void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply);
 
 /* Returns 0 if the service can take all that clients bring, or ERR_UNAVAILABLE with the reason: the

@@ -290,10 +290,11 @@ static void end_watch(void *arg, int code, const char *message)
 
 static int on_table_watch(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
 {
-	static const struct watch_ops ops = {send_event, end_watch};
+	const struct watch_reader reader = {
+		.client = rpc_call_client(c), .arg = c, .send = send_event, .end = end_watch};
 	struct watch *watch = NULL;
 	int rc = service_watch(rpc_call_ctx(c), (const Rawstack__V1__WatchRequest *)request,
-			       rpc_call_client(c), &ops, c, &watch, err);
+			       &reader, &watch, err);
 
 	rpc_call_set_state(c, watch);
 	return rc ? rc : RPC_OPEN;

@@ -121,12 +121,12 @@ static int tell_present(struct service *s, struct watch *w, const struct build_i
 	return 0;
 }
 
-int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request, uint32_t client,
-		  const struct watch_ops *ops, void *arg, struct watch **ret, struct err *err)
+int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request,
+		  const struct watch_reader *reader, struct watch **ret, struct err *err)
 {
 	_cleanup_(freep) struct build_id *ids = NULL;
 
 	TRY(read_ids(request, &ids, err));
-	TRY(watch_open(ret, s->watches, client, ids, request->n_build_ids, ops, arg, err));
+	TRY(watch_open(ret, s->watches, reader, ids, request->n_build_ids, err));
 	return tell_present(s, *ret, ids, request->n_build_ids, err);
 }

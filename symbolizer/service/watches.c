@@ -15,16 +15,14 @@ struct pending {
 struct watch {
 	struct watches *all;
 	struct watch *next;
-	const struct watch_ops *ops;
-	void *arg;
+	struct watch_reader reader;
 	struct intern ids; /* the ids that are named, or have an event pending */
 	struct pending *events;
 	size_t events_cap;
 	uint32_t *queue; /* a ring of ids that wait */
 	size_t queue_cap, queue_first, queue_count;
-	size_t named;    /* number of named ids; 0: all ids */
-	uint32_t client; /* who watches */
-	bool ended;      /* the watch has ended and does not count any more */
+	size_t named; /* number of named ids; 0: all ids */
+	bool ended;   /* the watch has ended and does not count any more */
 };
 
 struct watches {
@@ -91,7 +89,7 @@ static void end_one_watch(struct watch *w, int code, const char *message)
 {
 	if (w->ended)
 		return;
-	w->ops->end(w->arg, code, message);
+	w->reader.end(w->reader.arg, code, message);
 	w->ended = true;
 	w->all->count--;
 	w->all->id_count -= w->named;
@@ -110,7 +108,7 @@ static size_t share_of_client(const struct watches *all, uint32_t client, bool o
 	size_t sum = 0;
 
 	for (const struct watch *w = all->list; w; w = w->next)
-		sum += w->client == client ? share_of_watch(w, of_ids) : 0;
+		sum += w->reader.client == client ? share_of_watch(w, of_ids) : 0;
 	return sum;
 }
 
@@ -118,12 +116,14 @@ static size_t share_of_client(const struct watches *all, uint32_t client, bool o
  * watch would have. Returns false if there is no such client. */
 static bool take_from_most(struct watches *all, const struct watch *new, bool of_ids)
 {
-	size_t most = share_of_client(all, new->client, of_ids) + share_of_watch(new, of_ids);
+	size_t most =
+		share_of_client(all, new->reader.client, of_ids) + share_of_watch(new, of_ids);
 	struct watch *newest = NULL; /* the list begins with the newest */
 
 	for (struct watch *w = all->list; w; w = w->next) {
-		size_t share =
-			share_of_watch(w, of_ids) ? share_of_client(all, w->client, of_ids) : 0;
+		size_t share = share_of_watch(w, of_ids)
+				       ? share_of_client(all, w->reader.client, of_ids)
+				       : 0;
 
 		if (share > most) {
 			most = share;
@@ -159,8 +159,8 @@ static int add_watch(struct watches *all, struct watch *w, struct err *err)
 
 /* --- from outside ---------------------------------------------------------------------------- */
 
-int watch_open(struct watch **ret, struct watches *all, uint32_t client, const struct build_id *ids,
-	       size_t count, const struct watch_ops *ops, void *arg, struct err *err)
+int watch_open(struct watch **ret, struct watches *all, const struct watch_reader *reader,
+	       const struct build_id *ids, size_t count, struct err *err)
 {
 	struct watch *w = watch_new(ids, count);
 	int rc;
@@ -168,9 +168,7 @@ int watch_open(struct watch **ret, struct watches *all, uint32_t client, const s
 	if (!w)
 		return err_no_memory(err);
 	w->all = all;
-	w->ops = ops;
-	w->arg = arg;
-	w->client = client;
+	w->reader = *reader;
 	pthread_mutex_lock(&all->lock);
 	rc = add_watch(all, w, err);
 	pthread_mutex_unlock(&all->lock);
@@ -206,7 +204,7 @@ static void pump_watch(struct watch *w)
 	while (w->queue_count && !w->ended) {
 		struct pending *p = &w->events[w->queue[w->queue_first]];
 
-		if (!w->ops->send(w->arg, &p->event))
+		if (!w->reader.send(w->reader.arg, &p->event))
 			return;
 		p->waits = false;
 		w->queue_first = (w->queue_first + 1) % w->queue_cap;

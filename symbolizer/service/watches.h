@@ -26,7 +26,11 @@ struct watch_event {
 	bool is_alias; /* `id` is an alias: for watches that name it, not for those of all ids */
 };
 
-struct watch_ops {
+/* Who watches, and where events go. */
+struct watch_reader {
+	uint32_t client; /* a number for the caller; places are shared between clients */
+	void *arg;       /* for the functions, which are called with a lock held: they must neither
+			  * block nor call this module */
 	/* Takes an event, or returns false if there is no room now; watch_pump() is called when
 	 * there is. */
 	bool (*send)(void *arg, const struct watch_event *event);
@@ -35,20 +39,17 @@ struct watch_ops {
 	void (*end)(void *arg, int code, const char *message);
 };
 
-/* Both functions of watch_ops are called with a lock held: they must neither block nor call this
- * module. */
-
 struct watches *watches_new(struct err *err) _must_check_;
 void watches_free(struct watches *w); /* every watch must have been closed */
 
 /*
- * Opens a watch. client is a number for the caller; places are shared between clients. count 0
- * watches all ids. When there are too many watches or watched ids, the newest watch of the client
- * that has most of them ends with ERR_LIMIT, if that client has more than this one would have; else
- * this call returns ERR_LIMIT. Returns ERR_UNAVAILABLE after watches_stop().
+ * Opens a watch; the reader is copied. count 0 watches all ids. When there are too many watches or
+ * watched ids, the newest watch of the client that has most of them ends with ERR_LIMIT, if that
+ * client has more than this one would have; else this call returns ERR_LIMIT. Returns
+ * ERR_UNAVAILABLE after watches_stop().
  */
-int watch_open(struct watch **ret, struct watches *all, uint32_t client, const struct build_id *ids,
-	       size_t count, const struct watch_ops *ops, void *arg, struct err *err) _must_check_;
+int watch_open(struct watch **ret, struct watches *all, const struct watch_reader *reader,
+	       const struct build_id *ids, size_t count, struct err *err) _must_check_;
 void watch_close(struct watch *w); /* NULL is allowed */
 
 /* Sends an event to one watch, as watches_tell() does to all. */

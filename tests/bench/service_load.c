@@ -237,13 +237,18 @@ static void fill(struct worker *w, struct request *q)
 /* False when there was no answer. */
 static bool ask(struct worker *w, struct rpc_client *c, struct request *q)
 {
+	const struct rpc_request request = {
+		.method = "/rawstack.v1.Symbolizer/Symbolize",
+		.message = &q->batch.base,
+		.reply_type = &rawstack__v1__symbolized_batch__descriptor,
+		.timeout_ms = CALL_MS,
+		.arena = &w->arena,
+	};
 	ProtobufCMessage *reply;
 	struct err err;
 
 	fill(w, q);
-	if (rpc_client_call_in(c, "/rawstack.v1.Symbolizer/Symbolize", &q->batch.base,
-			       &rawstack__v1__symbolized_batch__descriptor, CALL_MS, &w->arena,
-			       &reply, &err)) {
+	if (rpc_client_request(c, &request, &reply, &err)) {
 		if (!w->failed++)
 			log_warn("%s", err.message);
 		return false;

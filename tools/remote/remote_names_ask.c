@@ -239,15 +239,20 @@ static int take_reply(struct remote_names *n, const Rawstack__V1__SymbolizedBatc
 
 int remote_names_ask(struct remote_names *n, uint32_t **ids, size_t *count, struct err *err)
 {
+	struct rpc_request request = {
+		.method = "/rawstack.v1.Symbolizer/Symbolize",
+		.reply_type = &rawstack__v1__symbolized_batch__descriptor,
+		.timeout_ms = TIMEOUT_MS,
+		.arena = &n->arena,
+	};
 	ProtobufCMessage *reply;
 	Rawstack__V1__StackBatch *q;
 	size_t taken, deferred = 0;
 
 	arena_reset(&n->arena);
 	TRY(make_request(n, *ids, *count, n->asked, &q, &taken, err));
-	TRY(rpc_client_call_in(n->client, "/rawstack.v1.Symbolizer/Symbolize", &q->base,
-			       &rawstack__v1__symbolized_batch__descriptor, TIMEOUT_MS, &n->arena,
-			       &reply, err));
+	request.message = &q->base;
+	TRY(rpc_client_request(n->client, &request, &reply, err));
 	TRY(take_reply(n, (const Rawstack__V1__SymbolizedBatch *)reply, *ids, taken, &deferred,
 		       err));
 	/* Deferred places are asked for again, together with those behind them. */

@@ -270,7 +270,7 @@ static void end(void *arg _unused_, int code _unused_, const char *message _unus
 
 static struct watch *watch(struct service *s, const struct build_id *id, struct seen *seen)
 {
-	static const struct watch_ops ops = {see, end};
+	const struct watch_reader reader = {.arg = seen, .send = see, .end = end};
 	Rawstack__V1__WatchRequest request = RAWSTACK__V1__WATCH_REQUEST__INIT;
 	ProtobufCBinaryData named;
 	struct watch *w;
@@ -279,7 +279,7 @@ static struct watch *watch(struct service *s, const struct build_id *id, struct 
 		named = bytes_of_id(id);
 	request.build_ids = &named;
 	request.n_build_ids = id != NULL;
-	assert_int_equal(service_watch(s, &request, 0, &ops, seen, &w, NULL), 0);
+	assert_int_equal(service_watch(s, &request, &reader, &w, NULL), 0);
 	return w;
 }
 

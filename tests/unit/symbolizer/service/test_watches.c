@@ -39,8 +39,6 @@ static void end(void *arg, int code, const char *message)
 	r->ended = code;
 }
 
-static const struct watch_ops ops = {take, end};
-
 static struct build_id id_of(uint32_t n)
 {
 	struct build_id id;
@@ -56,16 +54,23 @@ static void tell(struct watches *w, uint32_t n, bool failed, uint64_t generation
 
 static uint32_t client; /* who watches */
 
+static int try_watch(struct watch **ret, struct watches *w, uint32_t number, struct reader *r,
+		     const struct build_id *ids, size_t count)
+{
+	const struct watch_reader reader = {.client = number, .arg = r, .send = take, .end = end};
+	struct err err;
+
+	return watch_open(ret, w, &reader, ids, count, &err);
+}
+
 static struct watch *open_watch(struct watches *w, struct reader *r, uint32_t first, uint32_t count)
 {
 	struct build_id ids[16];
 	struct watch *ret;
-	struct err err;
 
 	for (uint32_t i = 0; i < count; i++)
 		ids[i] = id_of(first + i);
-	if (watch_open(&ret, w, client, ids, count, &ops, r, &err))
-		fail_msg("%s", err.message);
+	assert_int_equal(try_watch(&ret, w, client, r, ids, count), 0);
 	return ret;
 }
 
@@ -133,17 +138,16 @@ static void test_limits(void **state _unused_)
 	struct watches *w = watches_new(NULL);
 	struct watch *open[LIMIT_WATCHES], *more;
 	struct reader r = {0};
-	struct err err;
 
 	for (size_t i = 0; i < LIMIT_WATCHES; i++)
 		open[i] = open_watch(w, &r, 0, 16);
-	assert_int_equal(watch_open(&more, w, 0, NULL, 0, &ops, &r, &err), ERR_LIMIT);
+	assert_int_equal(try_watch(&more, w, 0, &r, NULL, 0), ERR_LIMIT);
 	watch_close(open[0]);
 	open[0] = open_watch(w, &r, 0, 0);
 	for (size_t i = 0; i < LIMIT_WATCHES; i++)
 		watch_close(open[i]);
 	watches_stop(w);
-	assert_int_equal(watch_open(&more, w, 0, NULL, 0, &ops, &r, &err), ERR_UNAVAILABLE);
+	assert_int_equal(try_watch(&more, w, 0, &r, NULL, 0), ERR_UNAVAILABLE);
 	watches_free(w);
 }
 
@@ -154,7 +158,6 @@ static void test_shares(void **state _unused_)
 	static struct reader greedy[LIMIT_WATCHES], others[LIMIT_WATCHES];
 	struct watch *open[LIMIT_WATCHES], *mine[LIMIT_WATCHES], *more;
 	struct watches *w = watches_new(NULL);
-	struct err err;
 	size_t count;
 
 	client = 1;
@@ -163,14 +166,13 @@ static void test_shares(void **state _unused_)
 	client = 2;
 	for (count = 0; count < LIMIT_WATCHES; count++) {
 		others[count].room = 1;
-		if (watch_open(&mine[count], w, client, &(struct build_id){0}, 0, &ops,
-			       &others[count], &err))
+		if (try_watch(&mine[count], w, client, &others[count], &(struct build_id){0}, 0))
 			break;
 	}
 	assert_int_equal(count, LIMIT_WATCHES / 2);
 	for (size_t i = 0; i < LIMIT_WATCHES; i++)
 		assert_int_equal(greedy[i].ended, i < LIMIT_WATCHES / 2 ? 0 : ERR_LIMIT);
-	assert_int_equal(watch_open(&more, w, 1, NULL, 0, &ops, &greedy[0], &err), ERR_LIMIT);
+	assert_int_equal(try_watch(&more, w, 1, &greedy[0], NULL, 0), ERR_LIMIT);
 	tell(w, 3, false, 1);
 	for (size_t i = 0; i < count; i++) {
 		assert_int_equal(others[i].ended, 0);
@@ -179,7 +181,7 @@ static void test_shares(void **state _unused_)
 	/* Places of those that ended are not given away twice. */
 	for (size_t i = LIMIT_WATCHES / 2; i < LIMIT_WATCHES; i++)
 		watch_close(open[i]);
-	assert_int_equal(watch_open(&more, w, 1, NULL, 0, &ops, &greedy[0], &err), ERR_LIMIT);
+	assert_int_equal(try_watch(&more, w, 1, &greedy[0], NULL, 0), ERR_LIMIT);
 	for (size_t i = 0; i < LIMIT_WATCHES / 2; i++)
 		watch_close(open[i]);
 	for (size_t i = 0; i < count; i++)
@@ -199,14 +201,13 @@ static void test_id_shares(void **state _unused_)
 	static struct reader greedy[ALL], other;
 	struct watch *open[ALL], *mine, *more;
 	struct watches *w = watches_new(NULL);
-	struct err err;
 
 	for (uint32_t i = 0; i < EACH; i++)
 		ids[i] = id_of(i);
 	for (size_t i = 0; i < ALL; i++)
-		assert_int_equal(watch_open(&open[i], w, 1, ids, EACH, &ops, &greedy[i], &err), 0);
-	assert_int_equal(watch_open(&more, w, 1, ids, 1, &ops, &other, &err), ERR_LIMIT);
-	assert_int_equal(watch_open(&mine, w, 2, ids, 1, &ops, &other, &err), 0);
+		assert_int_equal(try_watch(&open[i], w, 1, &greedy[i], ids, EACH), 0);
+	assert_int_equal(try_watch(&more, w, 1, &other, ids, 1), ERR_LIMIT);
+	assert_int_equal(try_watch(&mine, w, 2, &other, ids, 1), 0);
 	assert_int_equal(greedy[ALL - 1].ended, ERR_LIMIT);
 	assert_int_equal(greedy[ALL - 2].ended, 0);
 	watch_close(mine);
