@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "number.h"
 
+#include <stdlib.h>
+
 /* Returns the value of a digit, or 16 if it is none. */
 static unsigned int digit_value(char c)
 {
@@ -42,6 +44,17 @@ bool number_read(const char *text, unsigned int base, uint64_t *ret)
 	uint64_t n;
 
 	if (!number_take(&text, base, &n) || *text)
+		return false;
+	*ret = n;
+	return true;
+}
+
+bool number_read_real(const char *text, double *ret)
+{
+	char *end;
+	const double n = strtod(text, &end);
+
+	if (end == text || *end)
 		return false;
 	*ret = n;
 	return true;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "limits.h"
+#include "number.h"
 
 #define HOST_LEN 256
 
@@ -40,6 +41,16 @@ static bool copy_listen_host(const char *address, char *to, size_t size)
 		len -= 2;
 	}
 	return snprintf(to, size, "%.*s", (int)len, address) < (int)size;
+}
+
+static bool read_listen_port(const char *text, uint16_t *ret)
+{
+	uint64_t port;
+
+	if (!number_read(text, 10, &port) || port > UINT16_MAX)
+		return false;
+	*ret = (uint16_t)port;
+	return true;
 }
 
 bool rpc_listen_is_local(const char *address)
@@ -84,9 +95,9 @@ static int check_unix(const char *path, struct err *err)
 int rpc_listen_check(const char *address, bool anywhere, struct err *err)
 {
 	const char *colon = strrchr(address, ':');
-	char host[HOST_LEN], *end;
 	struct addrinfo *found;
-	unsigned long port;
+	char host[HOST_LEN];
+	uint16_t port;
 
 	if (!strncmp(address, "unix:", 5) && address[5])
 		return check_unix(address + 5, err);
@@ -95,8 +106,7 @@ int rpc_listen_check(const char *address, bool anywhere, struct err *err)
 	if (strchr(address, ':') != colon && (address[0] != '[' || colon[-1] != ']'))
 		return err_set(err, ERR_USAGE,
 			       "'%s': an IPv6 address stands in brackets: [::1]:PORT", address);
-	port = strtoul(colon + 1, &end, 10);
-	if (colon[1] < '0' || colon[1] > '9' || *end || port > 65535)
+	if (!read_listen_port(colon + 1, &port))
 		return err_set(err, ERR_USAGE, "'%s': '%s' is not a port", address, colon + 1);
 	if (!copy_listen_host(address, host, sizeof(host)))
 		return err_set(err, ERR_USAGE, "host name too long");
@@ -120,15 +130,16 @@ int rpc_listen_check(const char *address, bool anywhere, struct err *err)
  * so never the same. */
 static bool is_same_place(const char *a, const char *b)
 {
-	const char *port_a = strrchr(a, ':'), *port_b = strrchr(b, ':');
 	char host_a[HOST_LEN], host_b[HOST_LEN];
+	uint16_t port_a, port_b;
 
 	if (!strcmp(a, b))
-		return strcmp(port_a, ":0") != 0;
+		return strcmp(strrchr(a, ':'), ":0") != 0;
 	if (!strncmp(a, "unix:", 5) || !strncmp(b, "unix:", 5))
 		return false;
-	if (strtoul(port_a + 1, NULL, 10) != strtoul(port_b + 1, NULL, 10) ||
-	    !strtoul(port_a + 1, NULL, 10) || !copy_listen_host(a, host_a, sizeof(host_a)) ||
+	if (!read_listen_port(strrchr(a, ':') + 1, &port_a) ||
+	    !read_listen_port(strrchr(b, ':') + 1, &port_b) || port_a != port_b || !port_a ||
+	    !copy_listen_host(a, host_a, sizeof(host_a)) ||
 	    !copy_listen_host(b, host_b, sizeof(host_b)))
 		return false;
 	return is_any(host_a) || is_any(host_b) || !strcmp(host_a, host_b);
@@ -182,8 +193,11 @@ static int try_bind(const char *address, const struct addrinfo *to, const char *
 	_cleanup_(closep) int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_storage at = {0};
 	const int on = 1;
-	uint16_t number = htons((uint16_t)strtoul(port, NULL, 10));
+	uint16_t number;
 
+	if (!read_listen_port(port, &number))
+		return err_set(err, ERR_USAGE, "'%s': '%s' is not a port", address, port);
+	number = htons(number);
 	memcpy(&at, to->ai_addr, to->ai_addrlen);
 	if (to->ai_family == AF_INET6)
 		((struct sockaddr_in6 *)(void *)&at)->sin6_port = number;

@@ -54,10 +54,9 @@ static int add_pids(void *at, const char *option, const char *argument, struct e
 static int set_duration(void *at, const char *option, const char *argument, struct err *err)
 {
 	struct args *a = at;
-	char *end;
-	double seconds = strtod(argument, &end);
+	double seconds;
 
-	if (end == argument || *end || !(seconds > 0 && seconds < 1e9))
+	if (!number_read_real(argument, &seconds) || !(seconds > 0 && seconds < 1e9))
 		return err_set(err, ERR_USAGE, "%s %.40s is not a time in seconds", option,
 			       argument);
 	a->session.duration_ns = (uint64_t)(seconds * 1e9);

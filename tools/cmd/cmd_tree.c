@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "flame_tree.h"
+#include "number.h"
 #include "profile_view.h"
 
 /* A printed tree is cut at this depth, because a profile may have stacks of any depth and each
@@ -23,10 +24,8 @@ static void tree_options_done(struct tree_options *o)
 static int set_share(void *at, const char *option, const char *text, struct err *err)
 {
 	double *ret = at;
-	char *end;
 
-	*ret = strtod(text, &end);
-	if (end == text || *end || !(*ret >= 0 && *ret <= 100))
+	if (!number_read_real(text, ret) || !(*ret >= 0 && *ret <= 100))
 		return err_set(err, ERR_USAGE, "%s %s is not a share from 0 to 100", option, text);
 	return 0;
 }

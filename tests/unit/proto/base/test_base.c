@@ -88,6 +88,20 @@ static void test_number(void **state _unused_)
 	}
 }
 
+static void test_number_real(void **state _unused_)
+{
+	double n = 0;
+
+	assert_true(number_read_real("0.25", &n));
+	assert_true(n == 0.25);
+	assert_true(number_read_real("1e3", &n));
+	assert_true(n == 1000);
+	assert_false(number_read_real("", &n));
+	assert_false(number_read_real("1s", &n));
+	assert_false(number_read_real("one", &n));
+	assert_true(n == 1000);
+}
+
 static void test_number_next(void **state _unused_)
 {
 	const char *at = "12 \t 34  x";
@@ -487,14 +501,23 @@ static void test_file_segments(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_err),         cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_number),      cmocka_unit_test(test_number_next),
-		cmocka_unit_test(test_leb),         cmocka_unit_test(test_buf),
-		cmocka_unit_test(test_buf_text),    cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_build_id),    cmocka_unit_test(test_intern),
-		cmocka_unit_test(test_intern_many), cmocka_unit_test(test_file_view),
-		cmocka_unit_test(test_crc32c),      cmocka_unit_test(test_io),
-		cmocka_unit_test(test_helper),      cmocka_unit_test(test_file_segments),
+		cmocka_unit_test(test_err),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_number),
+		cmocka_unit_test(test_number_real),
+		cmocka_unit_test(test_number_next),
+		cmocka_unit_test(test_leb),
+		cmocka_unit_test(test_buf),
+		cmocka_unit_test(test_buf_text),
+		cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_intern),
+		cmocka_unit_test(test_intern_many),
+		cmocka_unit_test(test_file_view),
+		cmocka_unit_test(test_crc32c),
+		cmocka_unit_test(test_io),
+		cmocka_unit_test(test_helper),
+		cmocka_unit_test(test_file_segments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
