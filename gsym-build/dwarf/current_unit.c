@@ -87,21 +87,20 @@ static void set_range_source(struct current_unit *c, const struct die *d)
 	};
 }
 
-/* Sets is_c and is_objective. The codes are those of DWARF 5 table 7.17 and of later additions to
- * it. */
+/* Sets is_c and is_objective, by DWARF 5 table 7.17 and later additions to it. */
 static void read_language(struct current_unit *c, const struct die *d)
 {
 	uint64_t language = 0;
 
 	(void)die_number(d, DIE_LANGUAGE, &language);
-	c->is_objective = language == 0x10;
+	c->is_objective = language == DW_LANG_ObjC;
 	switch (language) {
-	case 0x01: /* C89 */
-	case 0x02: /* C */
-	case 0x0c: /* C99 */
-	case 0x10: /* Objective C */
-	case 0x1d: /* C11 */
-	case 0x2c: /* C17 */
+	case DW_LANG_C89:
+	case DW_LANG_C:
+	case DW_LANG_C99:
+	case DW_LANG_ObjC:
+	case DW_LANG_C11:
+	case 0x2c: /* C17: <dwarf.h> has no name for it */
 	case 0x3e: /* C23 */
 		c->is_c = true;
 		break;

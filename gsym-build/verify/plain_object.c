@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gives libdwarf the sections that our own loader reads: only those that it needs, decompressed,
  * and never .debug_rnglists or .debug_loclists (see plain_ranges.h). */
+#include <elf.h>
+
 #include "bytes.h"
 #include "plain_priv.h"
 
@@ -28,7 +30,7 @@ static int get_info(void *obj, Dwarf_Half index, Dwarf_Obj_Access_Section *ret, 
 	if (index >= o->section_count)
 		return DW_DLV_NO_ENTRY;
 	*ret = (Dwarf_Obj_Access_Section){
-		.type = 1, /* SHT_PROGBITS */
+		.type = SHT_PROGBITS,
 		.size = o->sections[index].len,
 		.name = o->sections[index].name,
 	};

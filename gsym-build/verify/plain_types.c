@@ -271,8 +271,8 @@ static bool is_language_c(Dwarf_Debug dbg, Dwarf_Die unit)
 		return false;
 	}
 	return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
-	       language == DW_LANG_ObjC || language == DW_LANG_C11 || language == 0x2c ||
-	       language == 0x3e;
+	       language == DW_LANG_ObjC || language == DW_LANG_C11 || language == 0x2c /* C17 */ ||
+	       language == 0x3e /* C23 */;
 }
 
 int plain_types_resolve(struct plain_reader *r, Dwarf_Die unit, struct err *err)
