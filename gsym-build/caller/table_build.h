@@ -5,8 +5,9 @@
  * Builds a table from an untrusted file, for the service, `rawstack-gsym-build build` and `rawstack
  * resolve -e`. A separate worker process parses the file, with limits on memory, CPU, file size and
  * wall clock, and with access to its descriptors only. Whatever it does, the caller gets a table
- * that rsym_open() accepts, or one line of error. The worker is started with posix_spawn(), so this
- * may be called after gRPC was started. Safe from any thread.
+ * that rsym_open() has accepted, so that rsym_open_trusted() may open it, or one line of error. The
+ * worker is started with posix_spawn(), so this may be called after gRPC was started. Safe from any
+ * thread.
  *
  *	struct table_request req = { .input_fd = in, .output_fd = out, .executable_fd = -1 };
  *	struct build_report report;

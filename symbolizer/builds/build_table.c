@@ -33,8 +33,8 @@ static void made_done(struct made *m)
 
 /* --- making it ------------------------------------------------------------------------------- */
 
-/* Maps and opens a table. `checked` says that rsym_open() has accepted it in another process. */
-static int map_made_table(struct made *m, int fd, bool checked, struct err *err)
+/* Maps and opens a table that table_build() or table_check() has accepted. */
+static int map_made_table(struct made *m, int fd, struct err *err)
 {
 	struct stat st;
 
@@ -48,8 +48,7 @@ static int map_made_table(struct made *m, int fd, bool checked, struct err *err)
 		m->p = NULL;
 		return err_sys(err, errno, "mapping the table");
 	}
-	return checked ? rsym_open_trusted(&m->opened, m->p, m->len, err)
-		       : rsym_open(&m->opened, m->p, m->len, err);
+	return rsym_open_trusted(&m->opened, m->p, m->len, err);
 }
 
 /* Makes the table in an unnamed file of the data directory, and maps it. */
@@ -83,7 +82,7 @@ static int make_table(const struct build_env *env, const struct build_job *job,
 	if (out < 0)
 		return err_sys(err, errno, "temporary file for the table");
 	TRY(table_build(&request, &report, err));
-	TRY(map_made_table(m, out, false, err));
+	TRY(map_made_table(m, out, err));
 	if (fstat(in->input, &st))
 		return err_sys(err, errno, "input");
 	return build_report_made(
@@ -99,7 +98,7 @@ static int take_uploaded_table(const struct build_env *env, const struct build_j
 	int rc = table_check(job->fd, env->worker_path, err);
 
 	if (!rc)
-		rc = map_made_table(m, job->fd, true, err);
+		rc = map_made_table(m, job->fd, err);
 	if (rc == ERR_DATA || rc == ERR_UNSUPPORTED)
 		return err_set(err, ERR_DATA, "not a table that this service reads: %s",
 			       err->message);
