@@ -17,8 +17,7 @@
 #include "io.h"
 #include "log.h"
 #include "ship_back_off.h"
-#include "ship_endpoint.h"
-#include "ship_lanes.h"
+#include "ship_endpoints.h"
 #include "ship_options.h"
 #include "ship_pause.h"
 #include "ship_status.h"
@@ -81,8 +80,7 @@ struct ship {
 	const struct ship_options *o;
 	const struct ship_start *start;
 	bool is_reloading;
-	/* Each endpoint has its own connection; the first also serves single requests. */
-	struct ship_endpoint lanes[SHIP_LANES_MAX];
+	struct ship_endpoints endpoints;
 	struct ship_status status;
 	struct shipper *shipper;
 	struct sink *sink;
@@ -107,7 +105,7 @@ static void warn_left_segments(struct ship *s)
 /* Copies the server of the first lane, which stands for all of them in messages, and returns it. */
 static const char *server_of(struct ship *s, char server[static SHIP_ROUTE_SERVER_LEN])
 {
-	ship_endpoint_server(&s->lanes[0], server);
+	ship_endpoint_server(&s->endpoints.list[0], server);
 	return server;
 }
 
@@ -136,54 +134,22 @@ static void sweep_sink(struct ship *s)
 		log_info("%" PRIu64 " old batches removed from %s", removed, s->o->out);
 }
 
-static uint64_t sent_bytes(const struct ship *s)
-{
-	uint64_t sent = 0;
-
-	for (unsigned int i = 0; i < s->o->in_flight; i++)
-		sent += s->lanes[i].sent_bytes;
-	return sent;
-}
-
 /* Returns how many ms the bytes sent since sent_before take at the allowed rate, or 0 if there is
  * no limit. */
 static uint32_t pace_ms(const struct ship *s, uint64_t sent_before)
 {
-	uint64_t sent = sent_bytes(s) - sent_before;
+	uint64_t sent = ship_endpoints_sent_bytes(&s->endpoints) - sent_before;
 
 	return s->o->rate_bytes ? (uint32_t)(sent * 1000 / s->o->rate_bytes) : 0;
-}
-
-/* Returns an endpoint with a server that could not be connected to, or NULL if there is none. */
-static struct ship_endpoint *unreachable_endpoint(struct ship *s)
-{
-	for (unsigned int i = 0; i < s->o->in_flight; i++)
-		if (ship_endpoint_is_unreachable(&s->lanes[i]))
-			return &s->lanes[i];
-	return NULL;
-}
-
-/* Returns the longest wait that the service asked for, or 0. */
-static uint32_t asked_wait_ms(const struct ship *s)
-{
-	uint32_t most = 0;
-
-	for (unsigned int i = 0; i < s->o->in_flight; i++) {
-		const uint32_t ms = ship_endpoint_retry_ms(&s->lanes[i]);
-
-		most = ms > most ? ms : most;
-	}
-	return most;
 }
 
 /* Waits after a failure, or until a service that could not be reached accepts a connection. A
  * service that was reached and failed gets the whole wait. */
 static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
 {
-	struct ship_endpoint *e = unreachable_endpoint(s);
+	struct ship_endpoint *e = ship_endpoints_unreachable(&s->endpoints);
 	const uint64_t until = mono_now_ms() + ms;
 	bool is_back = false;
-	uint64_t most;
 
 	if (!e) {
 		ship_pause(ms);
@@ -202,12 +168,10 @@ static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
 		if (is_back)
 			break;
 	}
-	most = mono_now_ms() + RECONNECT_MS;
 	/* The other endpoints retry at times of their own; until then, a call would only report the
 	 * last failure once more. */
-	for (unsigned int i = 0; is_back && i < s->o->in_flight && mono_now_ms() < most; i++)
-		if (ship_endpoint_is_unreachable(&s->lanes[i]))
-			(void)ship_endpoint_await(&s->lanes[i], RECONNECT_MS);
+	if (is_back)
+		ship_endpoints_await(&s->endpoints, RECONNECT_MS);
 }
 
 static int open_identity(struct rpc_identity **ret, const struct ship_options *o, struct err *err)
@@ -270,7 +234,7 @@ static void ship_on(struct ship *s)
 
 	while (!stopping && !is_reload_due(s)) {
 		char server[SHIP_ROUTE_SERVER_LEN];
-		uint64_t sent = sent_bytes(s);
+		uint64_t sent = ship_endpoints_sent_bytes(&s->endpoints);
 		struct err err = {0};
 		int rc = shipper_step(s->shipper, &err);
 
@@ -285,7 +249,8 @@ static void ship_on(struct ship *s)
 			io->random(io->ctx, &random, sizeof(random));
 			wait_out(s,
 				 ship_back_off_asked_ms(ship_back_off_ms(++failures, random),
-							asked_wait_ms(s), random),
+							ship_endpoints_retry_ms(&s->endpoints),
+							random),
 				 random);
 			continue;
 		}
@@ -336,26 +301,20 @@ static void step_back(int nice_level)
 		log_warn("the priority stays as it is");
 }
 
-static void close_endpoints(struct ship *s)
-{
-	for (unsigned int i = 0; i < s->o->in_flight; i++)
-		ship_endpoint_close(&s->lanes[i]);
-}
-
 static int open_shipper(struct ship *s, struct err *err)
 {
 	const struct ship_options *o = s->o;
 	void *lanes[SHIP_LANES_MAX];
 
 	for (unsigned int i = 0; i < o->in_flight; i++)
-		lanes[i] = &s->lanes[i];
+		lanes[i] = &s->endpoints.list[i];
 	return shipper_open(&s->shipper,
 			    &(struct shipper_options){
 				    .spool = o->spool,
 				    .sink = s->sink,
 				    .call = ship_endpoint_call,
 				    .watch = ship_endpoint_watch,
-				    .call_ctx = &s->lanes[0],
+				    .call_ctx = &s->endpoints.list[0],
 				    .lane_ctxs = lanes,
 				    .lane_count = o->in_flight,
 				    .batch_samples = o->batch_samples,
@@ -446,16 +405,13 @@ static int run_ship(const struct ship_options *o, const struct ship_start *start
 	rc = take_spool(o, &spool_fd, err);
 	if (rc)
 		return rc < 0 ? rc : 0;
-	for (unsigned int i = 0; i < o->in_flight; i++) {
-		ship_endpoint_init(&s.lanes[i], &route, identity);
-		s.lanes[i].is_quiet = i > 0;
-	}
+	ship_endpoints_init(&s.endpoints, o->in_flight, &route, identity);
 	rc = open_and_ship(&s, err);
 	if (rc <= 0)
 		tell_systemd(&s, "stopped", rc ? err->message : NULL);
 	shipper_close(s.shipper);
 	sink_close(s.sink);
-	close_endpoints(&s);
+	ship_endpoints_close(&s.endpoints);
 	return rc;
 }
 
