@@ -33,6 +33,16 @@ static struct service *find_open_service(struct http_pages *p, struct http_reply
 	return s;
 }
 
+/* Returns 0, or ERR_UNAVAILABLE and why no work should come to it now. */
+static int check_readiness(const struct http_pages *p, struct service *s, struct err *err)
+{
+	if (atomic_load(&p->is_stopping))
+		return err_set(err, ERR_UNAVAILABLE, "the service shuts down");
+	if (atomic_load(&p->is_stuck))
+		return err_set(err, ERR_UNAVAILABLE, "all threads for one kind of work are stuck");
+	return service_ready(s, err);
+}
+
 static void answer_metrics(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
 	struct openmetrics m = {.out = &reply->body, .is_plain = request->wants_plain};
@@ -42,6 +52,7 @@ static void answer_metrics(void *ctx, const struct http_request *request, struct
 	struct rpc_accept_stat stat;
 	struct http_port_stat http;
 	struct busy_stuck stuck;
+	struct err err;
 
 	if (!s)
 		return;
@@ -50,7 +61,8 @@ static void answer_metrics(void *ctx, const struct http_request *request, struct
 	rpc_accept_stat(&stat);
 	http_port_stat(p->port, &http);
 	watchdog_stat(p->watchdog, &stuck);
-	outside = (struct service_outside){.connections = stat.open,
+	outside = (struct service_outside){.ready = !check_readiness(p, s, &err),
+					   .connections = stat.open,
 					   .connections_max = stat.max,
 					   .connections_ended = stat.ended,
 					   .connections_refused = stat.refused,
@@ -86,15 +98,10 @@ static void answer_ready(void *ctx, const struct http_request *request _unused_,
 
 	if (!s)
 		return;
-	reply->status = UNAVAILABLE;
-	if (atomic_load(&p->is_stopping)) {
-		buf_str(&reply->body, "not ready: the service shuts down\n");
-	} else if (atomic_load(&p->is_stuck)) {
-		buf_str(&reply->body, "not ready: all threads for one kind of work are stuck\n");
-	} else if (service_ready(s, &err)) {
+	if (check_readiness(p, s, &err)) {
+		reply->status = UNAVAILABLE;
 		buf_printf(&reply->body, "not ready: %s\n", err.message);
 	} else {
-		reply->status = 200;
 		buf_str(&reply->body, "ready\n");
 	}
 }

@@ -165,6 +165,7 @@ size_t service_uploads(struct service *s, struct upload_shown *rows, size_t max)
 
 /* Figures that the program, rather than the service, knows: connections and stuck threads. */
 struct service_outside {
+	bool ready; /* what /readyz says */
 	uint64_t connections, connections_max, connections_ended, connections_refused,
 		connections_flooded;
 	uint64_t http_answered, http_refused, http_ended; /* as in http_port.h */

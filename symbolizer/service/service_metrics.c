@@ -165,6 +165,7 @@ static void put_log_metrics(struct openmetrics *m)
 
 static void put_transport_metrics(const struct service_outside *o, struct openmetrics *m)
 {
+	openmetrics_gauge(m, "ready", NULL, "1 while /readyz says that it is ready.", o->ready);
 	openmetrics_gauge(m, "connections", NULL, "Connections that are open.", o->connections);
 	openmetrics_gauge(m, "connections_limit", NULL, "How many may be; descriptors decide.",
 			  o->connections_max);
