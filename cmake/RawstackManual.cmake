@@ -47,5 +47,9 @@ rawstack_config_manual(rawstack-sampler sampler sampler.conf RAWSTACK_SAMPLER_ r
 rawstack_config_manual(rawstack-ship ship ship.conf RAWSTACK_SHIP_)
 rawstack_config_manual(rawstack-symbolizer symbolizer symbolizer.conf RAWSTACK_SYMBOLIZER_)
 
+rawstack_page(rawstack.conf 5 cli user $<TARGET_FILE:rawstack> config DEPENDS rawstack)
+
+rawstack_format_manual(rawstack-roles symbolizer "certificates, tokens, roles and quotas of clients"
+		       symbolizer/CERTIFICATES.md)
 rawstack_format_manual(rsym cli "lookup tables of addresses to functions, files and lines" gsym-build/FORMAT.md)
 rawstack_format_manual(spool sampler "samples on the disk of a host, until they are shipped" sampler/FORMAT.md)
