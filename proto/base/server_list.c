@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "number.h"
+
 #define BLANKS " \t"
 
 /* Copies one server without the blanks around it. */
@@ -42,5 +44,21 @@ int server_list_read(const char *list, size_t len,
 	if (!count)
 		return err_set(err, ERR_USAGE, "no server is named");
 	*ret_count = count;
+	return 0;
+}
+
+int server_name_check(const char *name, struct err *err)
+{
+	const char *colon = strrchr(name, ':');
+	uint64_t port;
+
+	if (!strncmp(name, "unix:", 5) && name[5])
+		return 0;
+	if (!colon || colon == name || strchr(name, '/') || strchr(name, '%') ||
+	    (strchr(name, ':') != colon && (name[0] != '[' || colon[-1] != ']')))
+		return err_set(err, ERR_USAGE, "'%s' is not HOST:PORT, [ADDRESS]:PORT or unix:PATH",
+			       name);
+	if (!number_read(colon + 1, 10, &port) || port == 0 || port > 65535)
+		return err_set(err, ERR_USAGE, "'%s': '%s' is not a port", name, colon + 1);
 	return 0;
 }

@@ -4,7 +4,6 @@
 /*
  * Reads a list of servers, as options, variables, files and routes have it:
  * "HOST:PORT,[v6]:PORT,unix:PATH", 1 to SERVER_LIST_MAX of them. Blanks around commas do not count.
- * Whether a server is a valid address is for who connects to it.
  */
 #include "base.h"
 #include "err.h"
@@ -18,5 +17,9 @@
 int server_list_read(const char *list, size_t len,
 		     char names[static SERVER_LIST_MAX][SERVER_NAME_LEN], size_t *ret_count,
 		     struct err *err) _must_check_;
+
+/* Checks that a server is HOST:PORT, [ADDRESS]:PORT or unix:PATH, where HOST has no scheme: 0 or
+ * ERR_USAGE. Whether it is there is for who connects to it. */
+int server_name_check(const char *name, struct err *err) _must_check_;
 
 #endif

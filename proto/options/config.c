@@ -11,9 +11,6 @@
 #include "io.h"
 #include "stdout_end.h"
 
-/* The most bytes of the name of a variable: a prefix and the name of an option. */
-#define VARIABLE_MAX 100
-
 /* The most values: a command line may have as many words as the system allows. */
 #define VALUES_MAX (1U << 20)
 
@@ -129,12 +126,12 @@ static int add_value(struct config *c, const struct option_row *row, size_t offs
 
 /* Returns the name of a row's variable of a program, such as RAWSTACK_MOLE_STORE_BYTES. */
 static const char *name_variable(const char *prefix, const struct option_row *row,
-				 char ret[static VARIABLE_MAX])
+				 char ret[static CONFIG_VARIABLE_MAX])
 {
-	size_t at = (size_t)snprintf(ret, VARIABLE_MAX, "%s%s", prefix, row->name);
+	size_t at = (size_t)snprintf(ret, CONFIG_VARIABLE_MAX, "%s%s", prefix, row->name);
 
-	if (at >= VARIABLE_MAX)
-		at = VARIABLE_MAX - 1;
+	if (at >= CONFIG_VARIABLE_MAX)
+		at = CONFIG_VARIABLE_MAX - 1;
 	for (char *p = ret + strlen(prefix); p < ret + at; p++)
 		*p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
 	return ret;
@@ -150,7 +147,7 @@ static int check_variables(const struct option_usage *usage, struct err *err)
 	for (char **v = environ; prefix && v && *v; v++) {
 		const size_t name_len = strcspn(*v, "=");
 		const struct option_row *row;
-		char name[VARIABLE_MAX];
+		char name[CONFIG_VARIABLE_MAX];
 		struct option_walk w;
 		size_t offset;
 
@@ -162,22 +159,21 @@ static int check_variables(const struct option_usage *usage, struct err *err)
 				break;
 		if (!row)
 			return err_set(err, ERR_USAGE, "unknown variable %.*s",
-				       (int)(name_len < VARIABLE_MAX ? name_len : VARIABLE_MAX),
+				       (int)(name_len < CONFIG_VARIABLE_MAX ? name_len
+									    : CONFIG_VARIABLE_MAX),
 				       *v);
 	}
 	return 0;
 }
 
-/* Returns the text of the variable that counts for a row, and its name in ret_name[], or NULL if
- * there is none. An empty variable is as if it were not set. */
-static const char *find_variable(const struct option_usage *usage, const struct option_row *row,
-				 char ret_name[static VARIABLE_MAX])
+const char *config_find_variable(const struct option_usage *usage, const struct option_row *row,
+				 char ret_name[static CONFIG_VARIABLE_MAX])
 {
 	const char *const prefix = usage->config->prefix;
 	const char *text = prefix ? getenv(name_variable(prefix, row, ret_name)) : NULL;
 
 	if ((!text || !*text) && row->variable) {
-		snprintf(ret_name, VARIABLE_MAX, "%s", row->variable);
+		snprintf(ret_name, CONFIG_VARIABLE_MAX, "%s", row->variable);
 		text = getenv(row->variable);
 	}
 	return text && *text ? text : NULL;
@@ -191,12 +187,12 @@ static int read_environment(const struct option_usage *usage, struct config *c, 
 	int rc;
 
 	for (option_walk_init(&w, usage); (row = option_walk_next(&w, &offset));) {
-		char name[VARIABLE_MAX];
+		char name[CONFIG_VARIABLE_MAX];
 		const char *text;
 
 		if (!is_key(row))
 			continue;
-		text = find_variable(usage, row, name);
+		text = config_find_variable(usage, row, name);
 		if (!text)
 			continue;
 		rc = add_value(c, row, offset, text, CONFIG_ENVIRONMENT, 0, err);
@@ -285,13 +281,13 @@ static int read_file(const struct option_usage *usage, struct config *c, struct 
 static int store_value(const struct option_usage *usage, const struct config *c,
 		       const struct config_value *v, void *into, struct err *err)
 {
-	char option[VARIABLE_MAX];
+	char option[CONFIG_VARIABLE_MAX];
 	int rc;
 
 	if (v->text == CONFIG_NO)
 		return 0;
 	if (v->source == CONFIG_ENVIRONMENT)
-		(void)find_variable(usage, v->row, option);
+		(void)config_find_variable(usage, v->row, option);
 	else
 		snprintf(option, sizeof(option), "%s%s",
 			 v->source == CONFIG_COMMAND_LINE ? "--" : "", v->row->name);

@@ -22,6 +22,14 @@ void config_put_value(struct buf *out, const char *value);
 const struct option_row *config_find_row(const struct option_usage *usage, const char *name,
 					 size_t *ret_offset);
 
+/* The most bytes of the name of a variable: a prefix and the name of an option. */
+#define CONFIG_VARIABLE_MAX 100
+
+/* Returns the text of the variable that counts for a row, and its name in ret_name[], or NULL if
+ * there is none. An empty variable is as if it were not set. */
+const char *config_find_variable(const struct option_usage *usage, const struct option_row *row,
+				 char ret_name[static CONFIG_VARIABLE_MAX]);
+
 /* Returns whether an option may be given several times. */
 bool config_may_repeat(const struct option_row *row);
 

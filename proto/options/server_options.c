@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config_check.h"
 #include "io.h"
 
 const struct option_row server_file_rows[] = {
@@ -121,6 +122,8 @@ int server_settings_init(struct server_settings *s, const struct server_options 
 	TRY(config_add_given(&server_settings_usage, given, &s->config, err));
 	TRY(config_complete(&server_settings_usage, &s->o, &s->config, err));
 	TRY(check_paths(s, err));
+	TRY(config_check_servers(&s->config, &server_settings_usage,
+				 &(struct config_named){"server", s->o.server}, err));
 	drop_empty(&s->o);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "rpc_failure.h"
 #include "rpc_listen.h"
 #include "rpc_servers.h"
+#include "server_list.h"
 #include "trust.h"
 
 /* Memory of one channel for messages that have not arrived whole: gRPC checks the limit of a
@@ -40,20 +41,12 @@ struct rpc_channel {
 /* Makes a dns: target of "HOST:PORT" or "[v6]:PORT", so that no scheme can be smuggled in. */
 static int target_uri(const char *target, char *uri, size_t len, struct err *err)
 {
-	const char *colon = strrchr(target, ':');
-	uint64_t port;
-
-	if (!strncmp(target, "unix:", 5) && target[5]) {
+	TRY(server_name_check(target, err));
+	if (!strncmp(target, "unix:", 5)) {
 		if (snprintf(uri, len, "%s", target) >= (int)len)
 			return err_set(err, ERR_USAGE, "server address too long");
 		return 0;
 	}
-	if (!colon || colon == target || strchr(target, '/') || strchr(target, '%') ||
-	    (strchr(target, ':') != colon && (target[0] != '[' || colon[-1] != ']')))
-		return err_set(err, ERR_USAGE, "'%s' is not HOST:PORT, [ADDRESS]:PORT or unix:PATH",
-			       target);
-	if (!number_read(colon + 1, 10, &port) || port == 0 || port > 65535)
-		return err_set(err, ERR_USAGE, "'%s': '%s' is not a port", target, colon + 1);
 	if (snprintf(uri, len, "dns:///%s", target) >= (int)len)
 		return err_set(err, ERR_USAGE, "server address too long");
 	return 0;

@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 
 #include "config.h"
+#include "config_check.h"
 #include "json.h"
 #include "limits.h"
 #include "log.h"
@@ -17,6 +18,7 @@
 #include "sampler_command.h"
 #include "session.h"
 #include "stdout_end.h"
+#include "targets.h"
 
 /* Most processes named with --pid: the size of the set in the kernel. */
 #define LIMIT_TARGET_PIDS LIMIT(1024)
@@ -181,7 +183,25 @@ static const struct option_usage usage = {
 		"gives the unit that capability, or the setting is made 2.",
 };
 
-static int check_args(struct args *a, struct err *err)
+/* Checks what the values lead to, so that an error names the line that has the value. */
+static int check_run_values(const struct session_options *s, const struct config *c,
+			    struct err *err)
+{
+	const struct config_named spool = {"spool", s->spool_dir}, out = {"out", s->ship_out};
+	const struct config_named services = {"services", s->services};
+	const struct config_named server = {"ship", s->ship_server};
+
+	if (s->comm && targets_check(s->comm, err))
+		return config_blame(c, &usage, "comm", err);
+	if (s->exe && targets_check(s->exe, err))
+		return config_blame(c, &usage, "exe", err);
+	TRY(config_check_dir(c, &usage, &spool, err));
+	TRY(config_check_file(c, &usage, &services, err));
+	TRY(config_check_servers(c, &usage, &server, err));
+	return config_check_dir(c, &usage, &out, err);
+}
+
+static int check_args(struct args *a, const struct config *c, struct err *err)
 {
 	struct session_options *s = &a->session;
 
@@ -192,7 +212,7 @@ static int check_args(struct args *a, struct err *err)
 		return options_refuse(&usage, err, "--ship and --out go together");
 	if (a->all + (s->target.pid_count > 0) + (s->target.cgroup_count > 0) > 1)
 		return options_refuse(&usage, err, "--all, --pid and --cgroup exclude each other");
-	return 0;
+	return check_run_values(s, c, err);
 }
 
 static void print_run_stats(const struct session_stats *s)
@@ -269,7 +289,7 @@ static int run_sampling(int argc, char **argv, struct err *err)
 	struct session_stats stats;
 
 	TRY(config_parse(&usage, argc, argv, &a, &config, err));
-	TRY(check_args(&a, err));
+	TRY(check_args(&a, &config, err));
 	TRY(config_answer(&config, &usage, &a, err));
 	TRY(session_run(&a.session, &stats, err));
 	if (a.stats)

@@ -9,7 +9,7 @@
 #include "number.h"
 #include "procscan.h"
 
-static int compile_pattern(regex_t *re, const char *option, const char *text, struct err *err)
+static int compile_pattern(regex_t *re, const char *text, struct err *err)
 {
 	int rc = regcomp(re, text, REG_EXTENDED | REG_NOSUB);
 	char why[128];
@@ -17,20 +17,29 @@ static int compile_pattern(regex_t *re, const char *option, const char *text, st
 	if (!rc)
 		return 0;
 	regerror(rc, re, why, sizeof(why));
-	return err_set(err, ERR_USAGE, "%s: '%.60s': %s", option, text, why);
+	return err_set(err, ERR_USAGE, "'%.60s': %s", text, why);
+}
+
+int targets_check(const char *pattern, struct err *err)
+{
+	regex_t re;
+
+	TRY(compile_pattern(&re, pattern, err));
+	regfree(&re);
+	return 0;
 }
 
 int targets_init(struct targets *t, const char *comm, const char *exe, struct err *err)
 {
 	*t = (struct targets){.has_comm = false};
-	if (comm)
-		TRY(compile_pattern(&t->comm, "--comm", comm, err));
+	if (comm && compile_pattern(&t->comm, comm, err))
+		return err_prefix(err, "--comm");
 	t->has_comm = comm != NULL;
 	if (!exe)
 		return 0;
-	if (compile_pattern(&t->exe, "--exe", exe, err)) {
+	if (compile_pattern(&t->exe, exe, err)) {
 		targets_done(t);
-		return ERR_USAGE;
+		return err_prefix(err, "--exe");
 	}
 	t->has_exe = true;
 	return 0;

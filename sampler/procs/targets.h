@@ -15,6 +15,9 @@ struct targets {
 	regex_t comm, exe;
 };
 
+/* Checks an expression. Returns 0, or ERR_USAGE if it is invalid. */
+int targets_check(const char *pattern, struct err *err) _must_check_;
+
 /* Compiles the expressions; NULL matches any name. Returns 0, or ERR_USAGE for an invalid one. */
 int targets_init(struct targets *t, const char *comm, const char *exe, struct err *err);
 void targets_done(struct targets *t);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ship_options.h"
 
+#include "config_check.h"
 #include "options.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -90,6 +91,29 @@ static void drop_empty_texts(struct server_options *s)
 			*texts[i] = NULL;
 }
 
+/* Checks what the values lead to. The shipper waits for files that it shows to the service, so that
+ * only --check-config misses them. */
+static int check_ship_values(const struct ship_options *o, const struct config *c, struct err *err)
+{
+	const struct config_named dirs[] = {{"spool", o->spool}, {"out", o->out}};
+	const struct config_named shown[] = {
+		{"ca", o->service.ca},
+		{"cert", o->service.cert},
+		{"key", o->service.key},
+		{"token-file", o->service.token_file},
+	};
+	const struct config_named server = {"server", o->service.server};
+	const struct config_named routes = {"routes", o->routes}, metrics = {"metrics", o->metrics};
+
+	TRY(config_check_servers(c, &usage, &server, err));
+	TRY(config_check_file(c, &usage, &routes, err));
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+		TRY(config_check_dir(c, &usage, &dirs[i], err));
+	for (size_t i = 0; c->wants_check && i < ARRAY_LEN(shown); i++)
+		TRY(config_check_file(c, &usage, &shown[i], err));
+	return config_check_output(c, &usage, &metrics, err);
+}
+
 int ship_options_parse(int argc, char **argv, struct ship_options *o, struct config *config,
 		       struct err *err)
 {
@@ -111,5 +135,6 @@ int ship_options_parse(int argc, char **argv, struct ship_options *o, struct con
 		return options_refuse(&usage, err, "--spool, --server and --out are needed");
 	if (o->service.server && o->routes)
 		return options_refuse(&usage, err, "--server and --routes exclude each other");
+	TRY(check_ship_values(o, config, err));
 	return config_answer(config, &usage, o, err);
 }

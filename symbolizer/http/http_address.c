@@ -75,12 +75,11 @@ int http_address_parse(struct http_address *ret, const char *option, const char 
 		 colon ? text : "127.0.0.1");
 	if (!number_take(&at, 10, &port) || *at || port > UINT16_MAX ||
 	    !parse_host(ret, host, htons((in_port_t)port)))
-		return err_set(err, ERR_USAGE, "%s %s: not PORT nor 127.0.0.1:PORT nor [::1]:PORT",
-			       option, text);
+		return err_set(err, ERR_USAGE, "%s: not PORT nor 127.0.0.1:PORT nor [::1]:PORT",
+			       text);
 	if (!is_open && !http_address_is_local(&ret->any))
 		return err_set(err, ERR_DENIED,
-			       "%s %s: it is served on loopback only, unless --http-open", option,
-			       text);
+			       "%s: it is served on loopback only, unless --http-open", text);
 	return 0;
 }
 

@@ -17,7 +17,7 @@ struct http_address {
 	};
 };
 
-/* As http_port_listen() reads an address. */
+/* As http_port_listen() reads an address. Errors do not name the option. */
 int http_address_parse(struct http_address *ret, const char *option, const char *text, bool is_open,
 		       struct err *err) _must_check_;
 

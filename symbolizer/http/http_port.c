@@ -323,6 +323,13 @@ static void *run_http_acceptor(void *arg)
 
 /* --- open and close -------------------------------------------------------------------------- */
 
+int http_port_check(const char *address, bool is_open, struct err *err)
+{
+	struct http_address to;
+
+	return http_address_parse(&to, "", address, is_open, err);
+}
+
 int http_port_listen(struct http_port **ret, const char *option, const char *address, bool is_open,
 		     int *ret_port, struct err *err)
 {

@@ -34,6 +34,10 @@ struct http_path {
 	void (*answer)(void *ctx, const struct http_request *request, struct http_reply *reply);
 };
 
+/* Checks an address as http_port_listen() reads it, and opens nothing. Returns 0, ERR_USAGE, or
+ * ERR_DENIED if it is not loopback and is_open is false. */
+int http_port_check(const char *address, bool is_open, struct err *err) _must_check_;
+
 /*
  * Listens, and answers nobody yet. address is PORT, for loopback, or HOST:PORT with an IPv4 address
  * or an IPv6 address in brackets; port 0 is any free port, returned in *ret_port. is_open lets HOST

@@ -2,12 +2,11 @@
 #include "start_check.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "access.h"
+#include "config_check.h"
+#include "http_port.h"
 #include "libexec.h"
 #include "limits.h"
 #include "tls_files.h"
@@ -18,7 +17,7 @@ static int check_worker(const char *path, struct err *err)
 
 	if (!path)
 		return libexec_find("rawstack-table-worker", found, err);
-	return access(path, X_OK) ? err_sys(err, errno, "--table-worker %s", path) : 0;
+	return access(path, X_OK) ? err_sys(err, errno, "%s", path) : 0;
 }
 
 int start_check_files(const char *worker_path, const struct rpc_server_config *c, struct err *err)
@@ -33,41 +32,32 @@ int start_check_files(const char *worker_path, const struct rpc_server_config *c
 	return rc ? rc : access_open(&access, &c->access, err);
 }
 
-static int check_data_dir(const char *path, struct err *err)
+int start_check_values(const struct start_values *v, const struct config *c,
+		       const struct option_usage *usage, struct err *err)
 {
-	struct stat st;
+	const struct rpc_server_config *s = v->server;
+	const struct config_named data = {"data", v->data_dir};
+	const struct config_named files[] = {
+		{"tls-cert", s->tls.cert},    {"tls-key", s->tls.key},
+		{"tls-client-ca", s->tls.ca}, {"roles", s->access.roles},
+		{"tokens", s->access.tokens}, {"table-worker", v->worker_path},
+	};
+	const struct config_named places[] = {
+		{"port-file", v->port_files[0]},
+		{"http-port-file", v->port_files[1]},
+		{"metrics-port-file", v->port_files[2]},
+	};
 
-	if (stat(path, &st))
-		return errno == ENOENT ? 0 : err_sys(err, errno, "--data %s", path);
-	if (!S_ISDIR(st.st_mode))
-		return err_set(err, ERR_USAGE, "--data %s is no directory", path);
-	return access(path, W_OK | X_OK) ? err_sys(err, errno, "--data %s", path) : 0;
-}
-
-/* Checks that a file can be made beside or in place of the one at the path. */
-static int check_folder(const char *path, struct err *err)
-{
-	char folder[LIMIT_PATH_LEN];
-	char *slash;
-
-	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
-		return err_set(err, ERR_USAGE, "path too long");
-	slash = strrchr(folder, '/');
-	if (slash == folder)
-		slash[1] = 0;
-	else if (slash)
-		*slash = 0;
-	else
-		snprintf(folder, sizeof(folder), ".");
-	return access(folder, W_OK | X_OK) ? err_sys(err, errno, "%s", folder) : 0;
-}
-
-int start_check_surroundings(const struct start_check *c, struct err *err)
-{
-	TRY(listen_list_try(c->listen, err));
-	TRY(check_data_dir(c->data_dir, err));
-	for (size_t i = 0; i < ARRAY_LEN(c->port_files); i++)
-		if (c->port_files[i])
-			TRY(check_folder(c->port_files[i], err));
+	TRY(config_check_dir(c, usage, &data, err));
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		TRY(config_check_file(c, usage, &files[i], err));
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		TRY(config_check_place(c, usage, &places[i], err));
+	if (v->worker_path && check_worker(v->worker_path, err))
+		return config_blame(c, usage, "table-worker", err);
+	if (v->http && http_port_check(v->http, v->http_open, err))
+		return config_blame(c, usage, "http", err);
+	if (v->metrics && http_port_check(v->metrics, v->http_open, err))
+		return config_blame(c, usage, "metrics", err);
 	return 0;
 }

@@ -6,8 +6,8 @@
  * Nothing is made or kept open. If another user than the service's checks, the result may differ
  * from what the service will find.
  */
+#include "config.h"
 #include "err.h"
-#include "listen_list.h"
 #include "rpc_server.h"
 
 /* Checks the worker, without which every upload fails (worker_path may be NULL), and certificates,
@@ -15,15 +15,18 @@
 int start_check_files(const char *worker_path, const struct rpc_server_config *c,
 		      struct err *err) _must_check_;
 
-/* Paths may be NULL. */
-struct start_check {
-	const struct listen_list *listen;
-	const char *data_dir;
-	const char *port_files[3];
+/* The values of options that lead somewhere; NULL: not given. */
+struct start_values {
+	const struct rpc_server_config *server;
+	const char *data_dir, *worker_path;
+	const char *http, *metrics; /* addresses */
+	bool http_open;
+	const char *port_files[3]; /* of port-file, http-port-file and metrics-port-file */
 };
 
-/* Returns 0, or the first error: an address that the machine does not have, or that this user may
- * not have; a data directory that is none; a directory of a port file that is not there. */
-int start_check_surroundings(const struct start_check *c, struct err *err) _must_check_;
+/* Checks that files can be read, directories written to, and HTTP addresses understood. An error
+ * names the line that has the value (config_check.h). */
+int start_check_values(const struct start_values *v, const struct config *c,
+		       const struct option_usage *usage, struct err *err) _must_check_;
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "access.h"
 #include "config.h"
+#include "config_check.h"
 #include "http_pages.h"
 #include "io.h"
 #include "limits.h"
@@ -363,21 +364,26 @@ static int read_options(int argc, char **argv, struct options *ret, struct confi
 	if (!ret->service.data_dir)
 		return options_refuse(&usage, err, "--data DIR is required");
 	TRY(check_tls(ret, err));
-	return listen_list_complete(&ret->listen, ret->server.tls.cert || ret->server.insecure,
-				    err);
+	if (listen_list_complete(&ret->listen, ret->server.tls.cert || ret->server.insecure, err))
+		return config_blame(config, &usage, "listen", err);
+	return start_check_values(
+		&(struct start_values){
+			.server = &ret->server,
+			.data_dir = ret->service.data_dir,
+			.worker_path = ret->service.worker_path,
+			.http = ret->http,
+			.metrics = ret->metrics,
+			.http_open = ret->http_open,
+			.port_files = {ret->port_file, ret->http_port_file, ret->metrics_port_file},
+		},
+		config, &usage, err);
 }
 
-/* Looks at the files and addresses that a start would need, for --check-config. */
-static int check_surroundings(const struct options *o, struct err *err)
+/* Looks at addresses and at the content of files, for --check-config. */
+static int check_surroundings(const struct options *o, const struct config *config, struct err *err)
 {
-	const struct start_check check = {
-		.listen = &o->listen,
-		.data_dir = o->service.data_dir,
-		.port_files = {o->port_file, o->http_port_file, o->metrics_port_file},
-	};
-
 	TRY(start_check_files(o->service.worker_path, &o->server, err));
-	return start_check_surroundings(&check, err);
+	return listen_list_try(&o->listen, err) ? config_blame(config, &usage, "listen", err) : 0;
 }
 
 static void tell_live(void *ctx _unused_, const struct option_row *row)
@@ -439,7 +445,7 @@ static int take_options(int argc, char **argv, struct options *o, struct config 
 {
 	TRY(read_options(argc, argv, o, config, err));
 	if (config->wants_check)
-		TRY(check_surroundings(o, err));
+		TRY(check_surroundings(o, config, err));
 	return config_answer(config, &usage, o, err);
 }
 
