@@ -8,13 +8,15 @@
  *	service_load distinct SERVER SECONDS THREADS COUNT BATCH TABLE...
  *	service_load upload SERVER MEGABYTES COUNT
  *	service_load hold SERVER CONNECTIONS
+ *	service_load connect SERVER SECONDS THREADS
  *	service_load storm SERVER SECONDS THREADS ID...
  *
  * Addresses are drawn from the bytes of code that TABLE knows, each at most once in a run. RATE is
  * in batches per second: each then has a time at which it is due, and its latency counts from
  * there; each connection has had one answer before. Prints `key value` lines. hold keeps its
  * connections until its standard input ends. distinct draws COUNT addresses only, again and again,
- * in batches of BATCH, with full names; as many of each TABLE, mixed.
+ * in batches of BATCH, with full names; as many of each TABLE, mixed. connect makes a connection
+ * for each call. RAWSTACK_CA, RAWSTACK_CERT and RAWSTACK_KEY name files for TLS.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -55,6 +57,33 @@ _Noreturn void die(const char *what, const struct err *err)
 {
 	log_error("%s: %s", what, err ? err->message : strerror(errno));
 	exit(1);
+}
+
+static struct rpc_identity *identity;
+
+static void make_identity(void)
+{
+	struct rpc_client_files files = {
+		.tls = {.ca = getenv("RAWSTACK_CA"),
+			.cert = getenv("RAWSTACK_CERT"),
+			.key = getenv("RAWSTACK_KEY")},
+	};
+	struct err err = {0};
+
+	if (files.tls.ca && rpc_identity_new(&identity, &files, &err))
+		die("RAWSTACK_CA", &err);
+}
+
+struct rpc_client *open_client(const char *server)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct rpc_client *c;
+	struct err err = {0};
+
+	pthread_once(&once, make_identity);
+	if (rpc_client_open_as(&c, server, identity, &err))
+		die("client", &err);
+	return c;
 }
 
 /* --- requests -------------------------------------------------------------------------------- */
@@ -263,15 +292,14 @@ static void *run(void *arg)
 	struct worker *w = arg;
 	struct load *l = w->load;
 	struct request *q = calloc(1, sizeof(*q));
-	struct rpc_client *c;
-	struct err err = {0};
+	struct rpc_client *c = open_client(l->server);
 	uint64_t due;
 
 	w->latencies = malloc(LATENCIES_MAX * sizeof(w->latencies[0]));
 	w->location = malloc((BATCH_MAX + 1) * sizeof(w->location[0]));
 	w->arena = (struct arena)ARENA_INIT(64 * MIB);
-	if (!q || !w->latencies || !w->location || rpc_client_open(&c, l->server, &err))
-		die("client", &err);
+	if (!q || !w->latencies || !w->location)
+		die("client", NULL);
 	q->seed = w->number + 1;
 	request_init(q, &l->ids[0], l->stacks ? STACK_LOCATIONS : l->batch);
 	if (l->full_names)
@@ -438,6 +466,8 @@ int main(int argc, char **argv)
 		upload(argv[2], (size_t)number(argv[3], 4096) << 20, number(argv[4], 1000));
 	} else if (argc == 4 && !strcmp(argv[1], "hold")) {
 		hold(argv[2], number(argv[3], 100000));
+	} else if (argc == 5 && !strcmp(argv[1], "connect")) {
+		connect_often(argv[2], strtod(argv[3], NULL), number(argv[4], THREADS_MAX));
 	} else if (argc > 5 && !strcmp(argv[1], "storm")) {
 		return storm(argc, argv, &l);
 	} else {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "io.h"
+#include "rpc_client.h"
 #include "rsym.h"
 
 enum {
@@ -55,6 +56,10 @@ static inline uint64_t random_next(uint64_t *state)
 /* err NULL: errno says why. */
 _Noreturn void die(const char *what, const struct err *err);
 
+/* A client with what RAWSTACK_CA, RAWSTACK_CERT and RAWSTACK_KEY name: TLS with the first of them.
+ */
+struct rpc_client *open_client(const char *server);
+
 void open_table(struct load *l, const char *path);
 
 /* Every byte of code, shuffled, and as many of them as are wanted. */
@@ -76,5 +81,8 @@ void upload(const char *server, size_t len, unsigned long count);
 
 /* Keeps connections until standard input ends. */
 void hold(const char *server, size_t count);
+
+/* Makes connections for so many seconds, each for one small call, and prints how many. */
+void connect_often(const char *server, double seconds, unsigned int threads);
 
 #endif

@@ -83,32 +83,35 @@ static void upload_one(struct rpc_client *c, uint8_t *p, size_t len, uint64_t *s
 void upload(const char *server, size_t len, unsigned long count)
 {
 	uint8_t *p = calloc(1, len);
-	struct rpc_client *c;
-	struct err err = {0};
+	struct rpc_client *c = open_client(server);
 	uint64_t seed = mono_ns();
 
-	if (!p || rpc_client_open(&c, server, &err))
-		die("client", &err);
+	if (!p)
+		die("upload", NULL);
 	for (; count; count--)
 		upload_one(c, p, len, &seed);
 	rpc_client_close(c);
 	free(p);
 }
 
-void hold(const char *server, size_t count)
+static void ask_limits(struct rpc_client *c)
 {
 	Rawstack__V1__LimitsRequest q = RAWSTACK__V1__LIMITS_REQUEST__INIT;
+
+	protobuf_c_message_free_unpacked(call(c, "/rawstack.v1.Binaries/Limits", &q.base,
+					      &rawstack__v1__limits_reply__descriptor),
+					 NULL);
+}
+
+void hold(const char *server, size_t count)
+{
 	struct rpc_client **c = calloc(count, sizeof(*c));
-	struct err err = {0};
 
 	if (!c)
 		die("connections", NULL);
 	for (size_t i = 0; i < count; i++) {
-		if (rpc_client_open(&c[i], server, &err))
-			die("client", &err);
-		protobuf_c_message_free_unpacked(call(c[i], "/rawstack.v1.Binaries/Limits", &q.base,
-						      &rawstack__v1__limits_reply__descriptor),
-						 NULL);
+		c[i] = open_client(server);
+		ask_limits(c[i]);
 	}
 	printf("held %zu\n", count);
 	fflush(stdout);
@@ -117,4 +120,42 @@ void hold(const char *server, size_t count)
 	for (size_t i = 0; i < count; i++)
 		rpc_client_close(c[i]);
 	free(c);
+}
+
+struct connecting {
+	const char *server;
+	uint64_t end_ns;
+	atomic_size_t made;
+};
+
+static void *connect_until(void *arg)
+{
+	struct connecting *k = arg;
+
+	while (mono_ns() < k->end_ns) {
+		struct rpc_client *c = open_client(k->server);
+
+		ask_limits(c);
+		rpc_client_close(c);
+		atomic_fetch_add(&k->made, 1);
+	}
+	return NULL;
+}
+
+void connect_often(const char *server, double seconds, unsigned int threads)
+{
+	const uint64_t start = mono_ns();
+	struct connecting k = {.server = server, .end_ns = start + (uint64_t)(seconds * 1e9)};
+	pthread_t *thread = calloc(threads, sizeof(*thread));
+
+	if (!thread)
+		die("threads", NULL);
+	for (unsigned int i = 0; i < threads; i++)
+		if (pthread_create(&thread[i], NULL, connect_until, &k))
+			die("thread", NULL);
+	for (unsigned int i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	printf("connections %zu\nseconds %.2f\n", atomic_load(&k.made),
+	       (double)(mono_ns() - start) / 1e9);
+	free(thread);
 }
