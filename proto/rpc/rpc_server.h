@@ -47,9 +47,9 @@ struct rpc_server_config {
 	uint32_t age_ms;
 	uint32_t grace_ms;
 	uint32_t idle_ms; /* a connection without a call for so long ends likewise; 0: it stays */
-	/* With a certificate the server speaks TLS on all addresses but Unix sockets; with CAs each
-	 * client has to show a certificate that they signed. The files are read again when they
-	 * have changed. */
+	/* With a certificate the server speaks TLS on all addresses but Unix sockets, and with CAs
+	 * it asks each client for a certificate; `access` decides who is let in without one. The
+	 * files are read again when they have changed. */
 	struct tls_files tls;
 	bool insecure; /* plain text may leave the machine */
 	/* Who may call what; its client_ca is that of tls. Without local_roles everybody may call
