@@ -15,6 +15,11 @@ uint64_t rpc_call_number(const struct rpc_call *c)
 	return c->number;
 }
 
+const char *rpc_call_who(const struct rpc_call *c)
+{
+	return c->pass.caller.who;
+}
+
 void rpc_call_event(const struct rpc_call *c, struct event *e)
 {
 	const uint64_t now = io_mono_ns();

@@ -61,6 +61,9 @@ uint64_t rpc_call_builds(const struct rpc_call *c, uint64_t *ret_owner);
 
 void *rpc_call_ctx(const struct rpc_call *c); /* `ctx` of the method */
 
+/* Who calls, as the log has it; "" when it was not asked. Valid as long as the call. */
+const char *rpc_call_who(const struct rpc_call *c);
+
 struct event;
 
 /* Returns a number that no other call of the process has, nor, with rare exceptions, of another

@@ -64,6 +64,14 @@ struct upload_series {
 };
 
 /* The fields from token to fd are fixed at Begin; `uploads` guards the others. */
+/* Who began an upload, and by which call. */
+struct upload_owner {
+	uint64_t key;     /* the identity; 0: not known */
+	uint64_t builds;  /* how many of its uploads may be built at the same time */
+	uint64_t request; /* the number of the call, for the log; 0: not known */
+	char who[128];    /* the name of the identity, for the log, cut; "": not known */
+};
+
 struct upload {
 	struct upload *next;
 	uint8_t token[UPLOAD_TOKEN_LEN];
@@ -84,8 +92,7 @@ struct upload {
 	bool mixed;                  /* more than one client sent its bytes */
 	struct upload_mark marks[2]; /* two points to measure its pace, the older first */
 	uint32_t client;             /* the client that began it last; 0: none since the start */
-	uint64_t owner;              /* the identity that began it last; 0: not known */
-	uint64_t owner_builds;       /* how many of the owner's may be built at the same time */
+	struct upload_owner owner;   /* who began it last; all zero: not known */
 	bool streaming;              /* attached to a stream */
 	bool writing;                /* the stream writes a chunk at this moment */
 	bool lost;                   /* replaced or dropped; its stream frees it */
@@ -165,10 +172,10 @@ void uploads_set_connected(struct uploads *u, bool (*connected)(uint32_t client)
 int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, uint32_t client,
 		  struct upload_begun *ret, struct err *err);
 
-/* Says who began an upload last, and how many uploads of that identity may be built at the same
- * time: the others wait for their turn. owner is not 0. A restart forgets it. */
-void uploads_own(struct uploads *u, const uint8_t token[static UPLOAD_TOKEN_LEN], uint64_t owner,
-		 uint64_t builds);
+/* Says who began an upload last: more than owner->builds wait for their turn, if its key is not 0,
+ * and the log names it. A restart forgets it. */
+void uploads_own(struct uploads *u, const uint8_t token[static UPLOAD_TOKEN_LEN],
+		 const struct upload_owner *owner);
 
 /*
  * Attaches an upload to one stream, until uploads_detach(). Returns ERR_NOT_FOUND if no upload has

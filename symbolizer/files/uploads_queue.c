@@ -68,17 +68,15 @@ void uploads_gather_left(struct uploads *u, bool receiving_too)
 		}
 }
 
-void uploads_own(struct uploads *u, const uint8_t token[static UPLOAD_TOKEN_LEN], uint64_t owner,
-		 uint64_t builds)
+void uploads_own(struct uploads *u, const uint8_t token[static UPLOAD_TOKEN_LEN],
+		 const struct upload_owner *owner)
 {
 	struct upload *up;
 
 	pthread_mutex_lock(&u->lock);
 	up = uploads_find_token(u, token, UPLOAD_TOKEN_LEN);
-	if (up) {
-		up->owner = owner;
-		up->owner_builds = builds;
-	}
+	if (up)
+		up->owner = *owner;
 	pthread_mutex_unlock(&u->lock);
 }
 
@@ -98,9 +96,9 @@ static bool has_builders(const struct uploads *u, const struct upload *of)
 {
 	unsigned int running = 0, owned = 0;
 
-	for (const struct upload *up = u->list; of->owner && up; up = up->next)
-		owned += up->state == UPLOAD_RUNNING && up->owner == of->owner;
-	if (of->owner && owned >= of->owner_builds)
+	for (const struct upload *up = u->list; of->owner.key && up; up = up->next)
+		owned += up->state == UPLOAD_RUNNING && up->owner.key == of->owner.key;
+	if (of->owner.key && owned >= of->owner.builds)
 		return true;
 	if (u->builders < 2 || !of->client)
 		return false;
@@ -176,6 +174,10 @@ void uploads_tell_build(struct uploads *u, const struct upload *up,
 	histogram_add(result->code ? &u->times.failed : &u->times.stored, ns);
 	if (!event_begin(&e, result->code ? LOG_WARN : LOG_INFO, EVENT_BUILD))
 		return;
+	if (up->owner.request)
+		event_hex64(&e, "request", up->owner.request);
+	if (*up->owner.who)
+		event_text(&e, "identity", up->owner.who);
 	event_text(&e, "result", result->code ? "failed" : "stored");
 	event_hex(&e, "upload", up->token, UPLOAD_SHOWN_LEN);
 	event_id(&e, "build_id", &up->id);

@@ -114,7 +114,7 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 		  struct arena *arena, Rawstack__V1__BeginReply *reply, struct err *err);
 
 /* Says which identity an upload belongs to, as uploads_own() does. */
-void service_own_upload(struct service *s, const uint8_t *token, uint64_t owner, uint64_t builds);
+void service_own_upload(struct service *s, const uint8_t *token, const struct upload_owner *owner);
 
 /*
  * Takes one chunk of an upload stream. *up is its state, NULL before the first chunk, which names

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service_rpc.h"
 
+#include <stdio.h>
+
 #include "binary_meta.h"
 #include "limits.h"
 #include "service_events.h"
@@ -102,13 +104,15 @@ static int on_begin(struct rpc_call *c, const ProtobufCMessage *request, struct 
 {
 	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
 	Rawstack__V1__BeginReply reply = RAWSTACK__V1__BEGIN_REPLY__INIT;
-	uint64_t owner, builds = rpc_call_builds(c, &owner);
+	struct upload_owner owner = {.request = rpc_call_number(c)};
 
+	owner.builds = rpc_call_builds(c, &owner.key);
+	snprintf(owner.who, sizeof(owner.who), "%s", rpc_call_who(c));
 	TRY(check_host_begin(rpc_call_roles(c), (const Rawstack__V1__BeginRequest *)request, err));
 	TRY(service_begin(rpc_call_ctx(c), (const Rawstack__V1__BeginRequest *)request,
 			  rpc_call_client(c), &arena, &reply, err));
 	if (reply.upload_id.len)
-		service_own_upload(rpc_call_ctx(c), reply.upload_id.data, owner, builds);
+		service_own_upload(rpc_call_ctx(c), reply.upload_id.data, &owner);
 	service_event_begin(c, (const Rawstack__V1__BeginRequest *)request, &reply);
 	return rpc_call_reply(c, &reply.base, err);
 }

@@ -156,9 +156,9 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 	return 0;
 }
 
-void service_own_upload(struct service *s, const uint8_t *token, uint64_t owner, uint64_t builds)
+void service_own_upload(struct service *s, const uint8_t *token, const struct upload_owner *owner)
 {
-	uploads_own(s->uploads, token, owner, builds);
+	uploads_own(s->uploads, token, owner);
 }
 
 int service_upload(struct service *s, struct upload **up, const Rawstack__V1__UploadChunk *chunk,

@@ -83,7 +83,9 @@ int store_put(struct store *s, const struct store_binary *b, const void *table, 
 		return err_set(err, ERR_LIMIT, "a table of %llu bytes, the store has %llu",
 			       (unsigned long long)b->table_len, (unsigned long long)s->max_bytes);
 	pthread_mutex_lock(&s->writer);
+	s->put_id = &b->id;
 	rc = put_record(s, b, table, err);
+	s->put_id = NULL;
 	pthread_mutex_unlock(&s->writer);
 	return rc;
 }

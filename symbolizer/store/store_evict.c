@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "event.h"
+#include "io.h"
 #include "limits.h"
 #include "store_priv.h"
 #include "store_room.h"
@@ -161,8 +162,8 @@ static uint64_t stored_bytes(const struct store *s)
 	return s->stat.table_bytes + s->stat.other_bytes;
 }
 
-/* Counts and logs a table that made room. */
-static void tell_eviction(struct store *s, const struct candidate *c)
+/* Counts and logs a table that made room, which took the time since begin_ns. */
+static void tell_eviction(struct store *s, const struct candidate *c, uint64_t begin_ns)
 {
 	struct event e;
 
@@ -175,6 +176,9 @@ static void tell_eviction(struct store *s, const struct candidate *c)
 	event_text(&e, "reason", "room");
 	event_number(&e, "bytes", c->len);
 	event_number(&e, "format", c->format);
+	if (s->put_id)
+		event_id(&e, "for", s->put_id);
+	event_seconds(&e, "seconds", io_mono_ns() - begin_ns);
 	event_end(&e);
 }
 
@@ -196,10 +200,12 @@ static int evict_tables(struct store *s, uint64_t needed, uint64_t least, struct
 	if (room < least)
 		return err_set(err, ERR_LIMIT, "the store is full of pinned tables");
 	for (size_t i = 0; i < c.count && freed < needed; i++) {
+		const uint64_t begin_ns = io_mono_ns();
+
 		rc = store_purge_locked(s, &c.rows[i].id, c.rows[i].format, err);
 		if (rc < 0)
 			return rc;
-		tell_eviction(s, &c.rows[i]);
+		tell_eviction(s, &c.rows[i], begin_ns);
 		freed += c.rows[i].len;
 	}
 	return freed ? 0
@@ -259,6 +265,7 @@ static int purge_taken(struct store *s, const struct candidates *c, const bool *
 		       struct err *err)
 {
 	_cleanup_(freep) struct store_victim *rows = calloc(c->count + 1, sizeof(*rows));
+	const uint64_t begin_ns = io_mono_ns();
 	size_t count = 0;
 	int rc = 0;
 
@@ -275,7 +282,7 @@ static int purge_taken(struct store *s, const struct candidates *c, const bool *
 	rc = rc < 0 ? rc : store_purge_together(s, rows, count, err);
 	for (size_t i = 0; i < c->count && rc >= 0; i++)
 		if (taken[i])
-			tell_eviction(s, &c->rows[i]);
+			tell_eviction(s, &c->rows[i], begin_ns);
 	return rc;
 }
 

@@ -36,6 +36,7 @@ struct store {
 
 	/* Makes changes one at a time, from reading the present state to the end of the commit. */
 	pthread_mutex_t writer;
+	const struct build_id *put_id; /* whose table needs room now, for the log; or NULL */
 	uint64_t next_number;
 	size_t tombstone_count;           /* records without a table of any format */
 	uint64_t batch_first, batch_next; /* numbers of the remembered batch ids */

@@ -420,7 +420,7 @@ static void test_owner(void **state _unused_)
 		finish(u, n, n + 1);
 		for (up = u->list; up->client != n + 1; up = up->next)
 			;
-		uploads_own(u, up->token, 77, 1);
+		uploads_own(u, up->token, &(struct upload_owner){.key = 77, .builds = 1});
 	}
 	finish(u, 3, 9);
 	assert_int_equal(take(u, &first), 1);
