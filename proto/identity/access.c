@@ -87,6 +87,16 @@ static int read_access(struct access *a, struct err *err)
 	return 0;
 }
 
+void access_tell_open_files(const struct access *a)
+{
+	file_tell_open_to_write(a->config.client_ca);
+	file_tell_open_to_write(a->config.roles);
+	if (a->tokens && tokens_has_plain(a->tokens))
+		file_tell_open_secret(a->config.tokens);
+	else
+		file_tell_open_to_write(a->config.tokens);
+}
+
 int access_open(struct access **ret, const struct access_config *config, struct err *err)
 {
 	_cleanup_(access_closep) struct access *a = calloc(1, sizeof(*a));
@@ -122,6 +132,8 @@ int access_reload(struct access *a, struct err *err)
 
 	pthread_mutex_lock(&a->lock);
 	rc = read_access(a, err);
+	if (!rc)
+		access_tell_open_files(a);
 	pthread_mutex_unlock(&a->lock);
 	return rc;
 }
@@ -139,8 +151,12 @@ static void look_at_access(struct access *a)
 	take_access_stamps(&a->config, now);
 	for (size_t i = 0; i < FILES; i++)
 		same = same && file_stamp_same(&now[i], &a->stamps[i]);
-	if (!same && read_access(a, &err))
+	if (same)
+		return;
+	if (read_access(a, &err))
 		log_warn("%s; what was there before stays", err.message);
+	else
+		access_tell_open_files(a);
 }
 
 /* --- certificates ---------------------------------------------------------------------------- */

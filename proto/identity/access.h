@@ -33,6 +33,10 @@ int access_open(struct access **ret, const struct access_config *config,
 void access_close(struct access *a);
 DEFINE_FREEP(struct access, access_close);
 
+/* Warns of files that others may change, or whose tokens they may read. So does each time when new
+ * files are taken. Before other threads use it. */
+void access_tell_open_files(const struct access *a);
+
 /* What the client of a call shows. All is borrowed. Texts with a length need no NUL. */
 struct access_shown {
 	const char *leaf, *chain; /* PEM; NULL: none */

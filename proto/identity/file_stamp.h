@@ -18,4 +18,10 @@ struct file_stamp file_stamp_of(const char *path);
 
 bool file_stamp_same(const struct file_stamp *a, const struct file_stamp *b);
 
+/* Warns in the log, in one line, if others than the owner and the group may read a secret, or write
+ * to a file that decides whom to believe. NULL, or a path that leads nowhere, is nothing to tell.
+ */
+void file_tell_open_secret(const char *path);
+void file_tell_open_to_write(const char *path);
+
 #endif

@@ -191,6 +191,13 @@ static bool same_stamps(const struct file_stamp *a, const struct file_stamp *b)
 	return true;
 }
 
+static void tell_open_tls_files(const struct tls_files *files)
+{
+	file_tell_open_secret(files->key);
+	file_tell_open_to_write(files->cert);
+	file_tell_open_to_write(files->ca);
+}
+
 int tls_watch_open(struct tls_watch **ret, const struct tls_files *files, struct err *err)
 {
 	_cleanup_(freep) struct tls_watch *w = calloc(1, sizeof(*w));
@@ -202,6 +209,7 @@ int tls_watch_open(struct tls_watch **ret, const struct tls_files *files, struct
 	w->looked_ns = io_mono_ns();
 	take_stamps(files, w->stamps);
 	TRY(tls_texts_read(&w->texts, files, err));
+	tell_open_tls_files(files);
 	pthread_mutex_init(&w->lock, NULL);
 	*ret = TAKE_PTR(w);
 	return 0;
@@ -226,6 +234,7 @@ static int reread_locked(struct tls_watch *w, bool force, struct err *err)
 		return 0;
 	memcpy(w->stamps, stamps, sizeof(stamps));
 	TRY(tls_texts_read(&texts, &w->files, err));
+	tell_open_tls_files(&w->files);
 	tls_texts_done(&w->texts);
 	w->texts = texts;
 	w->version++;

@@ -24,6 +24,7 @@ struct known_token {
 struct tokens {
 	struct known_token *all;
 	size_t count, cap;
+	bool has_plain;
 };
 
 static int nibble_of(char c)
@@ -80,6 +81,7 @@ static int add_token(struct tokens *t, const struct identity_line *line, struct 
 				       "%s:%u: a token has %d to %d bytes of printable ASCII",
 				       line->path, line->number, TOKEN_LEN_MIN, LIMIT_TOKEN_LEN);
 		digest_of_token(word, to->digest);
+		t->has_plain = true;
 	}
 	t->count++;
 	return 0;
@@ -98,6 +100,11 @@ int tokens_read(struct tokens **ret, const char *path, struct err *err)
 		TRY(add_token(t, &line, err));
 	*ret = TAKE_PTR(t);
 	return 0;
+}
+
+bool tokens_has_plain(const struct tokens *t)
+{
+	return t->has_plain;
 }
 
 void tokens_free(struct tokens *t)

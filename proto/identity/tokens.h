@@ -24,6 +24,9 @@ int tokens_read(struct tokens **ret, const char *path, struct err *err) _must_ch
 void tokens_free(struct tokens *t);
 DEFINE_FREEP(struct tokens, tokens_free);
 
+/* Returns whether a token stands in the file as it is, and not as its digest. */
+bool tokens_has_plain(const struct tokens *t);
+
 /* Returns the name of a token, borrowed from t, or NULL if the token is unknown. Takes the same
  * time for all tokens of one length. */
 const char *tokens_find(const struct tokens *t, const char *token);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config_priv.h"
@@ -247,6 +248,17 @@ static const char *find_control(const char *text, size_t len)
 	return memchr(text, 0, len);
 }
 
+/* Refuses a file that everybody may write to: who does decides what a daemon runs, as its user. */
+static int refuse_open_file(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || !(st.st_mode & S_IWOTH))
+		return 0;
+	return err_set(err, ERR_DENIED, "%s: others may write to it (mode %04o): chmod o-w it",
+		       path, (unsigned int)st.st_mode & 07777);
+}
+
 static int read_file(const struct option_usage *usage, struct config *c, struct err *err)
 {
 	uint32_t line = 1;
@@ -258,6 +270,7 @@ static int read_file(const struct option_usage *usage, struct config *c, struct 
 
 	if (!c->path)
 		return 0;
+	TRY(refuse_open_file(c->path, err));
 	rc = io_read_file(c->path, CONFIG_FILE_MAX, &bytes, &len, err);
 	if (rc < 0)
 		return rc;

@@ -30,6 +30,7 @@ int rpc_gate_open(struct rpc_gate **ret, const struct access_config *config, con
 		return err_no_memory(err);
 	pthread_mutex_init(&g->seen.lock, NULL);
 	TRY(access_open(&g->access, config, err));
+	access_tell_open_files(g->access);
 	TRY(quotas_open(&g->quotas, quotas, err));
 	*ret = TAKE_PTR(g);
 	return 0;

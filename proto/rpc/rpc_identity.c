@@ -102,6 +102,7 @@ static int read_authorization(struct rpc_identity *id, struct err *err)
 	token_free(token);
 	if (rc)
 		return rc;
+	file_tell_open_secret(id->token_path);
 	token_free(id->authorization);
 	id->authorization = text;
 	return 0;
