@@ -55,13 +55,30 @@ size_t utf8_shown(const uint8_t *p, size_t left)
 	return !len || c < 0x20 || c == 0x7f || is_tricky(c) ? 0 : len;
 }
 
+/* Returns whether eight bytes are printable ASCII, as nearly all names are. */
+static bool are_plain(const uint8_t *p)
+{
+	const uint64_t ones = UINT64_MAX / 0xff;
+	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	/* The high bit of each byte: as it is, less 0x20, and plus 1. A carry or a borrow reaches
+	 * the next byte only from one that is not plain. */
+	return !((w | (w - 0x20 * ones) | (w + ones)) & 0x80 * ones);
+}
+
 void utf8_mask(char *s, size_t len)
 {
 	uint8_t *p = (uint8_t *)s;
 
 	for (size_t at = 0; at < len;) {
-		size_t n = p[at] >= 0x20 && p[at] < 0x7f ? 1 : utf8_shown(p + at, len - at);
+		size_t n;
 
+		if (len - at >= 8 && are_plain(p + at)) {
+			at += 8;
+			continue;
+		}
+		n = p[at] >= 0x20 && p[at] < 0x7f ? 1 : utf8_shown(p + at, len - at);
 		if (!n) {
 			n = utf8_sequence(p + at, len - at);
 			n = n ? n : 1;

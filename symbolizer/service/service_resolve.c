@@ -4,12 +4,11 @@
 
 #include "binary_meta.h"
 #include "limits.h"
+#include "resolve_reply.h"
 #include "service_priv.h"
-#include "utf8.h"
 
 enum {
-	CANDIDATES_MAX = 100,
-	FRAME_COST = 64 /* bytes of a nested frame without its texts */
+	CANDIDATES_MAX = 100
 };
 
 /* The newest binaries that match, newest first. */
@@ -190,96 +189,6 @@ static int fill_batch(const Rawstack__V1__ResolveRequest *request, struct build_
 	return 0;
 }
 
-/* The columns of an answer, and its texts as the nested reply has them: each is copied once,
- * because the columns belong to the next request by the time when the reply is sent. */
-struct nest {
-	const Rawstack__V1__SymbolizedBatch *columns;
-	ProtobufCBinaryData *texts; /* with a NUL behind each */
-	Rawstack__V1__Frame none;
-	bool as_text;
-};
-
-static int copy_texts(struct nest *n, struct arena *arena, struct err *err)
-{
-	const Rawstack__V1__SymbolizedBatch *b = n->columns;
-
-	n->texts = arena_array(arena, b->n_strings, sizeof(n->texts[0]));
-	if (!n->texts)
-		return err_no_memory(err);
-	for (size_t i = 0; i < b->n_strings; i++) {
-		char *text = arena_copy(arena, b->strings[i].data, b->strings[i].len);
-
-		if (!text)
-			return err_no_memory(err);
-		if (n->as_text)
-			utf8_mask(text, b->strings[i].len);
-		n->texts[i] = (ProtobufCBinaryData){b->strings[i].len, (uint8_t *)text};
-	}
-	return 0;
-}
-
-/* Fills a frame with row `at` of the columns, and returns the bytes of its texts. */
-static size_t fill_frame(const struct nest *n, size_t at, Rawstack__V1__Frame *frame)
-{
-	const Rawstack__V1__Functions *f = n->columns->functions;
-	uint32_t row = n->columns->frame_function[at];
-	const ProtobufCBinaryData *function = &n->texts[f->name[row]];
-	const ProtobufCBinaryData *linkage_name = &n->texts[f->linkage_name[row]];
-	const ProtobufCBinaryData *file = &n->texts[f->file[row]];
-
-	*frame = n->none;
-	if (n->as_text) {
-		frame->function_text = (char *)function->data;
-		frame->linkage_name_text = (char *)linkage_name->data;
-		frame->file_text = (char *)file->data;
-	} else {
-		frame->function = *function;
-		frame->linkage_name = *linkage_name;
-		frame->file = *file;
-	}
-	frame->line = n->columns->frame_line[at];
-	frame->column = n->columns->frame_column[at];
-	frame->start_line = f->start_line[row];
-	frame->start_address = f->start_address[row];
-	return function->len + linkage_name->len + file->len;
-}
-
-static int nest_frames(const struct nest *n, const Rawstack__V1__ResolveRequest *request,
-		       struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err)
-{
-	const Rawstack__V1__SymbolizedBatch *b = n->columns;
-	size_t count = request->n_addresses, at = 0, size = 0;
-	Rawstack__V1__ResolvedAddress *addresses = arena_array(arena, count, sizeof(*addresses));
-	Rawstack__V1__Frame *frames = arena_array(arena, b->n_frame_function, sizeof(*frames));
-	Rawstack__V1__Frame **list = arena_array(arena, b->n_frame_function, sizeof(*list));
-
-	reply->addresses = arena_array(arena, count, sizeof(reply->addresses[0]));
-	if (!reply->addresses || !addresses || !frames || !list)
-		return err_no_memory(err);
-	for (size_t i = 0; i < count; i++) {
-		Rawstack__V1__ResolvedAddress *a = &addresses[i];
-		size_t end = at + b->frame_count[i];
-
-		rawstack__v1__resolved_address__init(a);
-		a->address = request->addresses[i];
-		a->status = b->status[i];
-		a->frames = list + at;
-		for (; at < end && size < LIMIT_REPLY_LEN; at++) {
-			size += fill_frame(n, at, &frames[at]) + FRAME_COST;
-			frames[at].inlined = at + 1 < end;
-			a->frames[a->n_frames++] = &frames[at];
-		}
-		/* Texts repeat in a nested reply, so that it may fill before the columns do. */
-		if (size >= LIMIT_REPLY_LEN) {
-			at = end;
-			a->n_frames = 0;
-			a->status = RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_DEFERRED;
-		}
-		reply->addresses[reply->n_addresses++] = a;
-	}
-	return 0;
-}
-
 static int nest_module(const Rawstack__V1__ModuleReply *from, bool as_text, struct arena *arena,
 		       Rawstack__V1__ResolveReply *reply, struct err *err)
 {
@@ -302,12 +211,8 @@ static int nest_reply(const Rawstack__V1__SymbolizedBatch *columns,
 		      const Rawstack__V1__ResolveRequest *request, struct arena *arena,
 		      Rawstack__V1__ResolveReply *reply, struct err *err)
 {
-	struct nest nest = {.columns = columns, .as_text = request->want_text};
-
-	rawstack__v1__frame__init(&nest.none);
-	TRY(nest_module(columns->modules[0], nest.as_text, arena, reply, err));
-	TRY(copy_texts(&nest, arena, err));
-	return nest_frames(&nest, request, arena, reply, err);
+	TRY(nest_module(columns->modules[0], request->want_text, arena, reply, err));
+	return resolve_reply_fill(reply, columns, request, arena, err);
 }
 
 int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *request,

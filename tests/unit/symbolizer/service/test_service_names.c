@@ -119,7 +119,7 @@ static void assert_same(const struct answer *a, const struct answer *b)
 static struct answer resolve(struct service *s, struct build_id id)
 {
 	Rawstack__V1__ResolveRequest request;
-	Rawstack__V1__ResolveReply reply;
+	Rawstack__V1__ResolveReply reply, *got;
 	struct answer a = {0};
 	uint64_t points[POINTS];
 	struct err err;
@@ -134,12 +134,14 @@ static struct answer resolve(struct service *s, struct build_id id)
 	if (service_resolve(s, &request, NULL, &arena, &reply, &err))
 		fail_msg("%s", err.message);
 	a.status = reply.module->status;
-	for (size_t i = 0; i < reply.n_addresses; i++)
-		a.resolved += reply.addresses[i]->status ==
-			      RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_RESOLVED;
 	a.len = rawstack__v1__resolve_reply__get_packed_size(&reply);
 	a.p = arena_alloc(&arena, a.len);
 	rawstack__v1__resolve_reply__pack(&reply, a.p);
+	got = rawstack__v1__resolve_reply__unpack(NULL, a.len, a.p);
+	for (size_t i = 0; i < got->n_addresses; i++)
+		a.resolved += got->addresses[i]->status ==
+			      RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_RESOLVED;
+	rawstack__v1__resolve_reply__free_unpacked(got, NULL);
 	return a;
 }
 
