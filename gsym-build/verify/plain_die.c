@@ -185,7 +185,7 @@ static void read_attribute(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attrib
 		read_number(dbg, at, &ret->decl_line);
 		break;
 	case DW_AT_call_file:
-		ret->has_call_file = read_number(dbg, at, &ret->call_file);
+		read_number(dbg, at, &ret->call_file);
 		break;
 	case DW_AT_call_line:
 		read_number(dbg, at, &ret->call_line);

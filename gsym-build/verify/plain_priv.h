@@ -45,7 +45,7 @@ struct plain_die {
 	uint64_t decl_file, decl_line, call_file, call_line, call_column, discriminator;
 	uint64_t addr_base, rnglists_base, lines;
 	bool has_low, has_high, high_is_length, has_ranges, ranges_is_index, has_entry;
-	bool has_decl_file, has_call_file, has_lines, has_dwo_id;
+	bool has_decl_file, has_lines, has_dwo_id;
 	bool in_alt_file; /* a name or reference points into a missing dwz file */
 };
 

@@ -7,17 +7,6 @@
 
 #include "utf8.h"
 
-static const char *const names[] = {
-	[-ERR_NONE] = "none",           [-ERR_USAGE] = "usage",
-	[-ERR_DATA] = "data",           [-ERR_UNSUPPORTED] = "unsupported",
-	[-ERR_LIMIT] = "limit",         [-ERR_NOT_FOUND] = "not_found",
-	[-ERR_EXISTS] = "exists",       [-ERR_IO] = "io",
-	[-ERR_MEMORY] = "memory",       [-ERR_UNAVAILABLE] = "unavailable",
-	[-ERR_DENIED] = "denied",       [-ERR_MISMATCH] = "mismatch",
-	[-ERR_CANCELLED] = "cancelled", [-ERR_INTERNAL] = "internal",
-	[-ERR_DAMAGED] = "damaged",     [-ERR_UNAUTHENTICATED] = "unauthenticated",
-};
-
 static void clean_message(char *s)
 {
 	utf8_mask(s, strlen(s));
@@ -97,13 +86,6 @@ int(err_prefix)(struct err *err, const char *fmt, ...)
 		snprintf(err->message + len, sizeof(err->message) - (size_t)len, ": %s", rest);
 	clean_message(err->message);
 	return err->code;
-}
-
-const char *err_name(int code)
-{
-	if (code > 0 || code <= -(int)ARRAY_LEN(names))
-		return "unknown";
-	return names[-code];
 }
 
 int err_exit_status(int code)

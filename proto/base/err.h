@@ -7,8 +7,8 @@
  *
  *	return err_set(err, ERR_DATA, "%s: section %s ends at %zu of %zu bytes", ...);
  *
- * Codes are negative and say whose fault the error is. Only err_exit_status() and err_name()
- * translate them. Programs print `message` after their own name, and nothing else.
+ * Codes are negative and say whose fault the error is; err_exit_status() translates them. Programs
+ * print `message` after their own name, and nothing else.
  */
 #include <stdarg.h>
 
@@ -75,9 +75,6 @@ int err_prefix(struct err *err, const char *fmt, ...) _printf_(2, 3);
 #define err_full(...)      ERR_NEGATIVE(err_full(__VA_ARGS__))
 #define err_no_memory(...) ERR_NEGATIVE(err_no_memory(__VA_ARGS__))
 #define err_prefix(...)    ERR_NEGATIVE(err_prefix(__VA_ARGS__))
-
-/* Returns "data", "limit", ...: stable words for logs and --json. */
-const char *err_name(int code);
 
 /* Returns the exit status: 0 done, 1 failed, 2 usage. */
 int err_exit_status(int code);

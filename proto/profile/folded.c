@@ -162,7 +162,7 @@ static void free_stack(struct stack **s)
 	free(*s);
 }
 
-int folded_read_view(struct file_view *text, struct profile *p, struct err *err)
+int folded_read(struct file_view *text, struct profile *p, struct err *err)
 {
 	_cleanup_(free_stack) struct stack *s = malloc(sizeof(*s));
 	struct profile_text rest = {(const char *)text->p, text->len}, t;
@@ -195,13 +195,6 @@ int folded_read_view(struct file_view *text, struct profile *p, struct err *err)
 	if (!p->samples.count)
 		return err_set(err, ERR_DATA, "folded stacks: line %zu: no stacks", number);
 	return 0;
-}
-
-int folded_read(const void *text, size_t len, struct profile *p, struct err *err)
-{
-	struct file_view view = FILE_VIEW_OF(text, len);
-
-	return folded_read_view(&view, p, err);
 }
 
 /* --- writing --------------------------------------------------------------------------------- */

@@ -22,8 +22,7 @@ bool folded_is(const void *text, size_t len);
 
 /* Fills *p, which must be empty; its only value is "samples" in count. Returns ERR_DATA with the
  * number of the line, or ERR_LIMIT. */
-int folded_read_view(struct file_view *text, struct profile *p, struct err *err) _must_check_;
-int folded_read(const void *text, size_t len, struct profile *p, struct err *err) _must_check_;
+int folded_read(struct file_view *text, struct profile *p, struct err *err) _must_check_;
 
 /* Writes value number `value` of each stack, with equal stacks added up, in order of first sight.
  * Stacks whose value is not above 0 are left out. `marks` adds _[k], _[i] and _[j]. */

@@ -395,7 +395,7 @@ static int expand_records(struct perf_reader *r, struct bytes *data, struct buf 
 	return rc;
 }
 
-static int read_perf_view(struct file_view *file, struct profile *p, struct err *err)
+int perf_data_read(struct file_view *file, struct profile *p, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_PERF_EXPANDED);
 	_cleanup_(perf_reader_done) struct perf_reader *r = NULL;
@@ -423,16 +423,4 @@ static int read_perf_view(struct file_view *file, struct profile *p, struct err 
 	if (r->lost)
 		profile_comment(p, "lost: %" PRIu64 " samples, by perf's count", r->lost);
 	return p->failed ? perf_reader_full(r) : 0;
-}
-
-int perf_data_read_view(struct file_view *file, struct profile *p, struct err *err)
-{
-	return read_perf_view(file, p, err);
-}
-
-int perf_data_read(const void *file, size_t len, struct profile *p, struct err *err)
-{
-	struct file_view view = FILE_VIEW_OF(file, len);
-
-	return read_perf_view(&view, p, err);
 }

@@ -35,10 +35,9 @@
 bool perf_data_is(const void *file, size_t len);
 
 /*
- * Fill *p, which must be empty (profile_init()). Return ERR_DATA, ERR_UNSUPPORTED or ERR_LIMIT,
+ * Fills *p, which must be empty (profile_init()). Returns ERR_DATA, ERR_UNSUPPORTED or ERR_LIMIT,
  * with a message that has no file name. After a failure *p is only good for profile_done().
  */
-int perf_data_read_view(struct file_view *file, struct profile *p, struct err *err) _must_check_;
-int perf_data_read(const void *file, size_t len, struct profile *p, struct err *err) _must_check_;
+int perf_data_read(struct file_view *file, struct profile *p, struct err *err) _must_check_;
 
 #endif

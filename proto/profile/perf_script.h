@@ -40,9 +40,8 @@
 /* Returns whether the beginning of a file looks like this text. */
 bool perf_script_is(const void *text, size_t len);
 
-/* Fill *p, which must be empty. Return ERR_DATA with the number of the line, or ERR_LIMIT. */
-int perf_script_read_view(struct file_view *text, struct profile *p, struct err *err) _must_check_;
-int perf_script_read(const void *text, size_t len, struct profile *p, struct err *err) _must_check_;
+/* Fills *p, which must be empty. Returns ERR_DATA with the number of the line, or ERR_LIMIT. */
+int perf_script_read(struct file_view *text, struct profile *p, struct err *err) _must_check_;
 
 /* Writes the text. *ret_summed, which may be NULL, becomes the number of rows that stand for
  * several samples but are one record. Returns ERR_LIMIT as in text_out.h, or the error of out's

@@ -351,7 +351,7 @@ static void free_reader(struct reader **r)
 	free(*r);
 }
 
-int perf_script_read_view(struct file_view *text, struct profile *p, struct err *err)
+int perf_script_read(struct file_view *text, struct profile *p, struct err *err)
 {
 	_cleanup_(free_reader) struct reader *r = calloc(1, sizeof(*r));
 
@@ -374,11 +374,4 @@ int perf_script_read_view(struct file_view *text, struct profile *p, struct err 
 	if (r->last_us > r->first_us)
 		p->duration_ns = (int64_t)((r->last_us - r->first_us) * 1000);
 	return 0;
-}
-
-int perf_script_read(const void *text, size_t len, struct profile *p, struct err *err)
-{
-	struct file_view view = FILE_VIEW_OF(text, len);
-
-	return perf_script_read_view(&view, p, err);
 }

@@ -10,11 +10,11 @@
 static int read_profile_view(struct file_view *file, struct profile *p, struct err *err)
 {
 	if (perf_data_is(file->p, file->len))
-		return perf_data_read_view(file, p, err);
+		return perf_data_read(file, p, err);
 	if (perf_script_is(file->p, file->len))
-		return perf_script_read_view(file, p, err);
+		return perf_script_read(file, p, err);
 	if (folded_is(file->p, file->len))
-		return folded_read_view(file, p, err);
+		return folded_read(file, p, err);
 	return pprof_read(file->p, file->len, p, err);
 }
 

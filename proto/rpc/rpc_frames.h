@@ -40,7 +40,7 @@ struct rpc_frames {
 	uint32_t skip;    /* bytes of the preface, or of a frame, that are still to come */
 	uint8_t head[9];  /* of the next frame */
 	uint8_t head_len; /* bytes of `head` that have arrived */
-	bool begun, is_header_block;
+	bool begun;
 	bool settled;          /* the client has acknowledged our settings */
 	uint32_t unsettled;    /* HEADERS that came before the acknowledgment */
 	uint32_t block_len;    /* bytes of the header block that is arriving */

@@ -73,7 +73,7 @@ struct spool_disk {
 	} closing[CLOSING_MAX]; /* segments that ended and are not yet synced and closed */
 	size_t closing_count;
 
-	bool detached, has_lock;
+	bool detached;
 	pthread_t worker, second;
 	pthread_mutex_t lock;
 	pthread_cond_t wake, wake_second; /* of the two threads */

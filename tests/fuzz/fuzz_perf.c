@@ -6,6 +6,8 @@
 #include "perf_data.h"
 #include "perf_script.h"
 
+#define VIEW(p, len) (&(struct file_view)FILE_VIEW_OF((const void *)(p), len))
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
 
 static int64_t total(const struct profile *p)
@@ -28,7 +30,7 @@ static void write_and_read(const struct profile *p)
 		abort();
 	text_out_done(&out);
 	profile_init(&back);
-	if (text.len && perf_script_read(text.p, text.len, &back, &err) == 0 &&
+	if (text.len && perf_script_read(VIEW(text.p, text.len), &back, &err) == 0 &&
 	    total(&back) != total(p))
 		abort();
 }
@@ -44,7 +46,8 @@ static void fold_and_read(const struct profile *p)
 		abort();
 	text_out_done(&out);
 	profile_init(&back);
-	if (text.len && (folded_read(text.p, text.len, &back, &err) || total(&back) != total(p)))
+	if (text.len &&
+	    (folded_read(VIEW(text.p, text.len), &back, &err) || total(&back) != total(p)))
 		abort();
 }
 
@@ -56,11 +59,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 
 	profile_init(&profile);
 	if (perf_data_is(p, len))
-		rc = perf_data_read(p, len, &profile, &err);
+		rc = perf_data_read(VIEW(p, len), &profile, &err);
 	else if (perf_script_is(p, len))
-		rc = perf_script_read(p, len, &profile, &err);
+		rc = perf_script_read(VIEW(p, len), &profile, &err);
 	else if (folded_is(p, len))
-		rc = folded_read(p, len, &profile, &err);
+		rc = folded_read(VIEW(p, len), &profile, &err);
 	else
 		return 0;
 	if (rc == 0) {

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#define VIEW(p, len) (&(struct file_view)FILE_VIEW_OF((const void *)(p), len))
+
 /* --- making perf.data ------------------------------------------------------------------------ */
 
 #define SAMPLE_TYPE                                                              \
@@ -207,7 +209,7 @@ static void test_perf_data(void **state)
 	(void)state;
 	make(&m);
 	profile_init(&p);
-	assert_int_equal(perf_data_read(m.file.p, m.file.len, &p, &err), 0);
+	assert_int_equal(perf_data_read(VIEW(m.file.p, m.file.len), &p, &err), 0);
 	assert_int_equal(p.samples.count, 4);
 	/* a caller's address is its call's, one byte before */
 	assert_string_equal(sample_text(&p, 0, &text), "prog:/bin/prog+1234;/bin/prog+10ff=2");
@@ -272,11 +274,11 @@ static void test_perf_data_rounds(void **state)
 
 		make_rounds(&m, true, late);
 		profile_init(&with);
-		assert_int_equal(perf_data_read(m.file.p, m.file.len, &with, &err), 0);
+		assert_int_equal(perf_data_read(VIEW(m.file.p, m.file.len), &with, &err), 0);
 		buf_done(&m.file);
 		make_rounds(&m, false, late);
 		profile_init(&without);
-		assert_int_equal(perf_data_read(m.file.p, m.file.len, &without, &err), 0);
+		assert_int_equal(perf_data_read(VIEW(m.file.p, m.file.len), &without, &err), 0);
 		buf_done(&m.file);
 		assert_true(with.samples.count > 500);
 		assert_int_equal(with.samples.count, without.samples.count);
@@ -303,10 +305,10 @@ static void test_perf_data_damaged(void **state)
 		profile_init(&changed);
 		memcpy(copy, m.file.p, m.file.len);
 		err.code = 0;
-		if (perf_data_read(copy, i, &cut, &err))
+		if (perf_data_read(VIEW(copy, i), &cut, &err))
 			assert_true(err.code < 0);
 		copy[i] ^= 0xff;
-		if (perf_data_read(copy, m.file.len, &changed, &err))
+		if (perf_data_read(VIEW(copy, m.file.len), &changed, &err))
 			assert_true(err.code < 0);
 	}
 	buf_done(&m.file);
@@ -331,7 +333,8 @@ static void test_perf_data_refused(void **state)
 		end_record(&m);
 		end_file(&m);
 		profile_init(&p);
-		assert_int_equal(perf_data_read(m.file.p, m.file.len, &p, &err), cases[i].code);
+		assert_int_equal(perf_data_read(VIEW(m.file.p, m.file.len), &p, &err),
+				 cases[i].code);
 		buf_done(&m.file);
 	}
 	assert_true(perf_data_is("2ELIFREP", 8));
@@ -339,7 +342,7 @@ static void test_perf_data_refused(void **state)
 		_cleanup_(profile_done) struct profile p;
 
 		profile_init(&p);
-		assert_int_equal(perf_data_read("2ELIFREP", 8, &p, &err), ERR_UNSUPPORTED);
+		assert_int_equal(perf_data_read(VIEW("2ELIFREP", 8), &p, &err), ERR_UNSUPPORTED);
 	}
 }
 
@@ -385,7 +388,7 @@ static void test_perf_script(void **state)
 	(void)state;
 	profile_init(&p);
 	assert_true(perf_script_is(script, strlen(script)));
-	assert_int_equal(perf_script_read(script, strlen(script), &p, &err), 0);
+	assert_int_equal(perf_script_read(VIEW(script, strlen(script)), &p, &err), 0);
 	assert_int_equal(p.samples.count, 3);
 	stack = profile_stack(&p, profile_sample(&p, 0).stack, &count);
 	assert_int_equal(count, 3);
@@ -427,11 +430,11 @@ static void test_perf_script_back(void **state)
 	(void)state;
 	profile_init(&p);
 	profile_init(&back);
-	assert_int_equal(perf_script_read(script, strlen(script), &p, &err), 0);
+	assert_int_equal(perf_script_read(VIEW(script, strlen(script)), &p, &err), 0);
 	p.values[0] = 3; /* three samples in one row */
 	p.values[1] = 30;
 	write_script(&p, &once);
-	assert_int_equal(perf_script_read(once.p, once.len, &back, &err), 0);
+	assert_int_equal(perf_script_read(VIEW(once.p, once.len), &back, &err), 0);
 	assert_int_equal(back.samples.count, 3);
 	assert_int_equal(profile_values(&back, 0)[0], 3);
 	assert_int_equal(profile_values(&back, 0)[1], 30);
@@ -455,7 +458,8 @@ static void test_perf_script_bad(void **state)
 		_cleanup_(profile_done) struct profile p;
 
 		profile_init(&p);
-		assert_int_equal(perf_script_read(cases[i], strlen(cases[i]), &p, &err), ERR_DATA);
+		assert_int_equal(perf_script_read(VIEW(cases[i], strlen(cases[i])), &p, &err),
+				 ERR_DATA);
 		assert_non_null(strstr(err.message, "perf script: line "));
 	}
 }
