@@ -82,6 +82,8 @@ struct {
 } rings SEC(".maps");
 const volatile uint32_t ring_len = SAMPLER_RING_MIN;
 
+#include "event_ring.bpf.h"
+
 /* The processes to sample. The sampler fills the set, and the programs below add children and drop
  * processes that exit. */
 struct {
@@ -224,21 +226,6 @@ __noinline uint64_t start_of_process(void)
 	return start_ns;
 }
 
-/* Returns whether the ring has room for all that a tick may write. */
-static __always_inline bool ring_has_room(struct percpu_state *row)
-{
-	if (likely(row->head - row->tail_seen <= ring_len - SAMPLER_EVENT_MAX))
-		return true;
-	row->tail_seen = *(volatile uint64_t *)&row->tail;
-	return row->head - row->tail_seen <= ring_len - SAMPLER_EVENT_MAX;
-}
-
-/* Returns where the next event is written. */
-static __always_inline void *next_event(const struct percpu_state *row, char *ring)
-{
-	return ring + (row->head & (ring_len - 1) & ~7U);
-}
-
 /* Returns whether this CPU has sent the stack with that hash, and remembers it as sent. A stack
  * whose slot another one took is sent again. */
 static __always_inline bool was_sent(struct percpu_state *row, uint64_t hash)
@@ -248,19 +235,6 @@ static __always_inline bool was_sent(struct percpu_state *row, uint64_t hash)
 
 	*slot = hash;
 	return was;
-}
-
-/* Moves the head past the event, so that the sampler may read it. */
-static void publish_event(struct percpu_state *row, uint64_t len)
-{
-	const uint64_t head = row->head + ((len + 7) & ~7ULL);
-
-	if (is_x86()) { /* x86 does not reorder stores */
-		__asm__ volatile("" ::: "memory");
-		*(volatile uint64_t *)&row->head = head;
-	} else {
-		__sync_lock_test_and_set(&row->head, head);
-	}
 }
 
 static __always_inline bool is_same_thread(const struct sampler_thread *a,
@@ -319,6 +293,80 @@ __noinline int put_rest(struct bpf_perf_event_data *ctx, struct percpu_state *ro
 	return (int)len;
 }
 
+static __always_inline void count_run(struct sampler_counters *counts, uint64_t now)
+{
+	if (!counts->first_ns)
+		counts->first_ns = now;
+	counts->last_ns = now;
+	counts->runs++;
+}
+
+/* Sets all of the thread but its ids and its system call. Returns the flags of the task. */
+static __always_inline uint32_t describe_task(struct sampler_thread *thread,
+					      const struct task_struct *task)
+{
+	uint32_t task_flags;
+
+	thread->state = task->__state;
+	*(uint64_t *)thread->comm = *(uint64_t *)task->comm;
+	*(uint64_t *)(thread->comm + 8) = *(uint64_t *)(task->comm + 8);
+	thread->exec_id = (uint32_t)task->self_exec_id;
+	task_flags = task->flags;
+	thread->flags = (task_flags / TASK_KERNEL_THREAD & 1) * SAMPLER_KERNEL_THREAD |
+			(task_flags / TASK_EXITING & 1) * SAMPLER_EXITING;
+	thread->cgroup_id = bpf_get_current_cgroup_id();
+	return task_flags;
+}
+
+/* Sets all of the event that stands before its stack. Returns where hashes of stacks start, or 0 if
+ * stacks have none. */
+static __always_inline uint64_t begin_event(struct sampler_event *e, const struct percpu_state *row,
+					    uint64_t now)
+{
+	uint64_t hash_start;
+
+	e->time_ns = now;
+	e->kernel_len = e->user_len = e->flags = 0;
+	e->kernel_err = e->user_err = 0;
+	hash_start = *(volatile uint64_t *)&row->hash_start;
+	e->stack_hash = hash_start;
+	return hash_start;
+}
+
+/* Sets the registers of user mode, if the thread has been there, and puts the kernel part if the
+ * tick came in the kernel. */
+static __always_inline void begin_stack(struct bpf_perf_event_data *ctx, struct sampler_event *e,
+					struct user_regs *regs, struct task_struct *task,
+					uint32_t task_flags)
+{
+	if (likely(was_in_user_mode(ctx))) {
+		regs_of_ctx(regs, ctx);
+	} else {
+		if (!(task_flags & TASK_KERNEL_THREAD))
+			user_regs_read(regs, task);
+		put_kernel_part(ctx, e);
+	}
+}
+
+/* Puts the user part behind `kernel_count` addresses, by our own walk over frame pointers. */
+static __always_inline void walk_user_part(struct user_walk *walk, const struct user_regs *regs,
+					   struct sampler_event *e, uint32_t kernel_count)
+{
+	e->user_len = (uint16_t)(8 * user_walk(walk, regs, e->pcs, kernel_count, walk_depth,
+					       has_loop, &e->stack_hash));
+	e->user_err = (uint8_t)walk->fault * USER_WALK_EFAULT;
+}
+
+/* Ends the hash with where the kernel part ends. Returns it; 0 stands for no hash. */
+static __always_inline uint64_t hash_stack(struct sampler_event *e, uint64_t hash_start,
+					   uint64_t lens)
+{
+	const uint64_t hash = user_walk_hash(e->stack_hash, lens);
+
+	e->stack_hash = !hash_start ? 0 : hash ? hash : 1;
+	return e->stack_hash;
+}
+
 SEC("perf_event")
 int sampler_tick(struct bpf_perf_event_data *ctx)
 {
@@ -332,17 +380,14 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	struct sampler_event *e;
 	struct task_struct *task;
 	uint32_t task_flags;
-	uint64_t len, now, hash, hash_start, kernel_len, user_len;
+	uint64_t len, now, hash_start, kernel_len, user_len;
 
 	if (!row || !ring)
 		return 0; /* never happens: there are as many rows as CPUs with a clock */
 	counts = &row->counts;
 	walk = (struct user_walk *)row->walk;
 	now = bpf_ktime_get_ns();
-	if (!counts->first_ns)
-		counts->first_ns = now;
-	counts->last_ns = now;
-	counts->runs++;
+	count_run(counts, now);
 	task = (struct task_struct *)bpf_get_current_task_btf();
 	thread.tid = (uint32_t)task->pid;
 	if (!thread.tid) {
@@ -359,45 +404,22 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 		counts->ring_full++;
 		return 0;
 	}
-	thread.state = task->__state;
-	*(uint64_t *)thread.comm = *(uint64_t *)task->comm;
-	*(uint64_t *)(thread.comm + 8) = *(uint64_t *)(task->comm + 8);
-	thread.exec_id = (uint32_t)task->self_exec_id;
-	task_flags = task->flags;
-	thread.flags = (task_flags / TASK_KERNEL_THREAD & 1) * SAMPLER_KERNEL_THREAD |
-		       (task_flags / TASK_EXITING & 1) * SAMPLER_EXITING;
-	thread.cgroup_id = bpf_get_current_cgroup_id();
+	task_flags = describe_task(&thread, task);
 	e = next_event(row, ring);
-	e->time_ns = now;
-	e->kernel_len = e->user_len = e->flags = 0;
-	e->kernel_err = e->user_err = 0;
-	hash_start = *(volatile uint64_t *)&row->hash_start;
-	e->stack_hash = hash_start;
-	if (likely(was_in_user_mode(ctx))) {
-		regs_of_ctx(&regs, ctx);
-	} else {
-		if (!(task_flags & TASK_KERNEL_THREAD))
-			user_regs_read(&regs, task);
-		put_kernel_part(ctx, e);
-	}
+	hash_start = begin_event(e, row, now);
+	begin_stack(ctx, e, &regs, task, task_flags);
 	thread.syscall = regs.syscall;
 	/* The length is read back even where it is known to be 0, so that both paths look alike to
 	 * the verifier and it checks the walk once. */
 	kernel_len = *(volatile uint16_t *)&e->kernel_len & SAMPLER_STACK_MASK;
-	if (likely(walk_depth && user_walk_suits(&regs, task_flags))) {
-		e->user_len =
-			(uint16_t)(8 * user_walk(walk, &regs, e->pcs, (uint32_t)kernel_len / 8,
-						 walk_depth, has_loop, &e->stack_hash));
-		e->user_err = (uint8_t)walk->fault * USER_WALK_EFAULT;
-	} else if (!(task_flags & TASK_KERNEL_THREAD)) {
+	if (likely(walk_depth && user_walk_suits(&regs, task_flags)))
+		walk_user_part(walk, &regs, e, (uint32_t)kernel_len / 8);
+	else if (!(task_flags & TASK_KERNEL_THREAD))
 		put_user_part(ctx, e);
-	}
 	user_len = e->user_len & SAMPLER_STACK_MASK;
 	len = offsetof(struct sampler_event, pcs) + kernel_len + user_len;
-	/* The hash also covers where the kernel part ends. 0 stands for no hash. */
-	hash = user_walk_hash(e->stack_hash, kernel_len << 32 | user_len);
-	e->stack_hash = !hash_start ? 0 : hash ? hash : 1;
-	if (e->stack_hash && was_sent(row, e->stack_hash)) {
+	if (hash_stack(e, hash_start, kernel_len << 32 | user_len) &&
+	    was_sent(row, e->stack_hash)) {
 		e->flags = SAMPLER_STACK_SENT;
 		len = offsetof(struct sampler_event, pcs);
 	}
