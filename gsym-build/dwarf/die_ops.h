@@ -23,7 +23,7 @@ enum op_kind {
 	OP_CONST,    /* arg: slot; the value is in the next two words */
 };
 
-/* How a value is read; 0 to 8 is its length in bytes. */
+/* Says how to read a value; 0 to 8 is its length in bytes. */
 enum take_how {
 	TAKE_ULEB = 9,
 	TAKE_OTHER, /* the form decides at run time */

@@ -214,8 +214,8 @@ enum rsym_names_style {
 int rsym_names_readable(struct rsym_names *names, uint32_t function, enum rsym_names_style style,
 			const char **ret, size_t *ret_len, struct rsym_error *error);
 
-/* What a function returns and takes, "int (char const *, ...)". Returns 1, or 0 and an empty text
- * if the table does not say (`build --types` keeps it). */
+/* Gets what a function returns and takes, "int (char const *, ...)". Returns 1, or 0 and an empty
+ * text if the table does not say (`build --types` keeps it). */
 int rsym_names_type(struct rsym_names *names, uint32_t function, const char **ret, size_t *ret_len,
 		    struct rsym_error *error);
 

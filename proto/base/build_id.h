@@ -44,7 +44,7 @@ int build_id_parse(struct build_id *id, const char *hex, struct err *err);
  * 10^17, the text of an id that a client did not convert. */
 bool build_id_is_text(const struct build_id *id);
 
-/* What to tell such a client; takes id->len and id->len / 2. */
+/* The advice to such a client; takes id->len and id->len / 2. */
 #define BUILD_ID_TEXT_HINT "the build id is %d hex digits as text: send its %d bytes"
 
 /* Compares the bytes, not the kind, because an id is looked up by its bytes alone. */

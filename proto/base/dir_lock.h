@@ -20,7 +20,7 @@ struct dir_lock {
 
 #define DIR_LOCK_NONE ((struct dir_lock){.dir_fd = -1, .fd = -1})
 
-/* How the owner of the lock opens its file and names a conflict. */
+/* The functions by which the owner of the lock opens its file and names a conflict. */
 struct dir_lock_use {
 	const struct io *io;
 	/* Opens the file of the directory, or makes it; `dir` is for errors. */

@@ -71,7 +71,8 @@
 #define LIMIT_WORKER_MEMORY      (8 * GIB)      /* RLIMIT_AS, with the mapping of the input */
 #define LIMIT_WORKER_CPU_SECONDS LIMIT(600)     /* RLIMIT_CPU */
 #define LIMIT_WORKER_WALL_MS     LIMIT(1800000) /* from start to reply */
-/* How long a worker at idle priority may starve before it continues at nice 10 (worker_class.h). */
+/* A worker at idle priority may starve this long before it continues at nice 10 (worker_class.h).
+ */
 #define LIMIT_WORKER_STARVED_MS  LIMIT(2000)
 /* Differences that a verification prints; all are counted. */
 #define LIMIT_VERIFY_PRINTED     LIMIT(100)

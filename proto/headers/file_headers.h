@@ -16,7 +16,7 @@ struct file_headers {
 	uint64_t file_len;
 	bool is_64;
 	uint16_t type; /* e_type: ET_EXEC, ET_DYN, ... */
-	/* Where the program headers and the section headers are. */
+	/* The places of the program headers and the section headers. */
 	struct file_header_table {
 		uint64_t off;
 		uint32_t count;

@@ -26,7 +26,7 @@ struct quota_limits {
 
 extern const struct quota_limits quota_no_limits;
 
-/* Who calls: a number that no other identity has, and its name for people. */
+/* The caller: a number that no other identity has, and its name for people. */
 struct quota_owner {
 	uint64_t key;
 	const char *name; /* borrowed for the call */

@@ -9,7 +9,7 @@
 
 typedef int read_tls_fn(SSL *ssl, void *to, int len);
 
-/* What is kept with an SSL of ours. */
+/* The state that is kept with an SSL of ours. */
 struct shown {
 	bool refused; /* nothing more is read */
 	max_align_t state[];

@@ -115,7 +115,7 @@ static void put_values(struct buf *out, const struct config *c, const struct opt
 
 		if (v->row != row || v->offset != offset)
 			continue;
-		/* Of several values on a command line the last counts. */
+		/* The last of several values on a command line counts. */
 		if (!config_may_repeat(row) && is_given_again(c, i))
 			continue;
 		given++;

@@ -159,8 +159,8 @@ struct option_row {
 
 /* A program with options in a file and in the environment (config.h). */
 struct option_config {
-	/* What names of variables begin with: "RAWSTACK_MOLE_". NULL: rows name their variables,
-	 * and the program has no options --config, --check-config and --print-config. */
+	/* The beginning of the names of variables: "RAWSTACK_MOLE_". NULL: rows name their
+	 * variables, and the program has no options --config, --check-config and --print-config. */
 	const char *prefix;
 };
 

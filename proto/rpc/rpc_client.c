@@ -5,7 +5,7 @@
 #include "rpc_client_priv.h"
 #include "rpc_codec.h"
 
-/* How much later than its deadline a batch may complete on a machine that is held up. */
+/* On a machine that is held up, a batch may complete this much later than its deadline. */
 #define LATE_MS 2000
 
 const char *rpc_client_server(const struct rpc_client *c)

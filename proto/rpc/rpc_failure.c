@@ -8,13 +8,13 @@
 /* gRPC puts this text first when there is no connection; a server's own text does not begin so. */
 static const char no_connection[] = "failed to connect to all addresses";
 
-/* What gRPC says when a connection took longer than RPC_CONNECT_MS: at connect(2), during TLS, and
- * while waiting for the first frame of HTTP/2. */
+/* gRPC's words for a connection that took longer than RPC_CONNECT_MS: at connect(2), during TLS,
+ * and while waiting for the first frame of HTTP/2. */
 static const char *const timed_out[] = {"connect() timed out", "tcp handshaker shutdown",
 					"andshake timed out", "Handshake read failed",
 					"timed out before receiving SETTINGS frame"};
 
-/* What gRPC says when a connection breaks under a call. */
+/* gRPC's words for a connection that breaks under a call. */
 static const char *const broken[] = {"Socket closed",    "Connection reset by peer",
 				     "Broken pipe",      "Connection timed out",
 				     "Stream removed",   "Endpoint read failed",

@@ -14,7 +14,7 @@
 /* The text that our verification of a server's certificate puts in front of its reason. */
 #define RPC_FAILURE_REFUSED "refused: "
 
-/* How far a call came. From RPC_UNCONNECTED on, nothing was sent. */
+/* The last step that a call reached. From RPC_UNCONNECTED on, nothing was sent. */
 enum rpc_reach {
 	RPC_ANSWERED,    /* the server ended the call */
 	RPC_CUT,         /* the connection broke, or no answer came in time */

@@ -17,15 +17,15 @@
 #include "tls_bytes.h"
 
 enum {
-	/* What precedes the random of a ClientHello: the heads of the record and of the handshake
-	 * message, and the version (RFC 8446 sections 5.1, 4, 4.1.2). */
+	/* The bytes before the random of a ClientHello: the heads of the record and of the
+	 * handshake message, and the version (RFC 8446 sections 5.1, 4, 4.1.2). */
 	HELLO_HEAD_LEN = 11,
 	HELLO_LEN = HELLO_HEAD_LEN + TLS_BYTES_RANDOM_LEN,
 	HELLOS = 1 << 16, /* handshakes that are found again by their random */
 };
 
-/* What was received on a descriptor. gRPC reads a connection on one thread at a time, so only what
- * SSL_read() needs has a lock. */
+/* The account of what was received on a descriptor. gRPC reads a connection on one thread at a
+ * time, so only what SSL_read() needs has a lock. */
 struct received {
 	uint64_t cookie; /* of the socket; 0: the descriptor is not checked */
 	struct rpc_frames frames;

@@ -30,7 +30,7 @@
 #define LIMIT_WINDOW_UPDATES    LIMIT(50000)
 #define LIMIT_WINDOW_UPDATES_1S LIMIT(20000)
 
-/* How many frames may still come; each second adds more. */
+/* The number of frames that may still come; each second adds more. */
 struct rpc_frame_budget {
 	uint64_t since_ns;
 	uint32_t left;

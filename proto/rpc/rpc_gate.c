@@ -85,7 +85,7 @@ static bool copy_token(const grpc_metadata_array *metadata, char *to, size_t len
 
 		if (grpc_slice_str_cmp(m->key, "authorization") != 0)
 			continue;
-		/* What is too long is cut, and no token that is known. */
+		/* A text that is too long is cut, and is no known token. */
 		rpc_slice_text(m->value, value, sizeof(value));
 		/* RFC 9110, section 11.1: the word of the scheme may be written in any case. */
 		if (strncasecmp(value, bearer, sizeof(bearer) - 1) != 0)

@@ -55,8 +55,8 @@ struct rpc_method {
 /* Bits of enum role that the caller has. */
 unsigned int rpc_call_roles(const struct rpc_call *c);
 
-/* How many uploads of the caller may be built at the same time (UINT64_MAX: any number), and a
- * number for the caller, which is the same after a restart; 0: it is not known. */
+/* Returns how many uploads of the caller may be built at the same time (UINT64_MAX: any number),
+ * and sets a number for the caller, which is the same after a restart; 0: it is not known. */
 uint64_t rpc_call_builds(const struct rpc_call *c, uint64_t *ret_owner);
 
 void *rpc_call_ctx(const struct rpc_call *c); /* `ctx` of the method */

@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_RPC_SEEN_H
 #define RAWSTACK_RPC_SEEN_H
 /*
- * Who called lately: by identity and address, without the port, because a client has many. When
- * there is no place, the client that was silent for the longest is forgotten. Only calls that were
- * let in count, so that strangers drive nobody out. Safe from any thread; all zero bytes but the
- * lock are an empty one.
+ * The clients that called lately, by identity and address, without the port, because a client has
+ * many. When there is no place, the client that was silent for the longest is forgotten. Only calls
+ * that were let in count, so that strangers drive nobody out. Safe from any thread; all zero bytes
+ * but the lock are an empty one.
  */
 #include <pthread.h>
 

@@ -52,8 +52,8 @@ struct rpc_server_config {
 	 * files are read again when they have changed. */
 	struct tls_files tls;
 	bool insecure; /* plain text may leave the machine */
-	/* Who may call what; its client_ca is that of tls. Without local_roles everybody may call
-	 * everything. */
+	/* The rights of callers; its client_ca is that of tls. Without local_roles everybody may
+	 * call everything. */
 	struct access_config access;
 	const char *quotas; /* path of the record of quotas.h; NULL: a restart forgets */
 };

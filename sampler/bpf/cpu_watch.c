@@ -11,7 +11,8 @@
 #define LIMIT_CPU_LIST_LEN LIMIT(32768)
 
 #define LOOK_NS     UINT64_C(500000000)
-/* How long a CPU may be silent before its events are read, which wakes it, to see if they count. */
+/* After a CPU has been silent this long, its events are read, which wakes it, to see if they count.
+ */
 #define ASK_NS      UINT64_C(2000000000)
 /* The kernel counts an event's time by another clock, which may differ by this much, and by one
  * part in DRIFT_SHARE. */

@@ -9,7 +9,7 @@
  */
 #include "err.h"
 
-/* What a backend does for one CPU. */
+/* The functions that a backend has for one CPU. */
 struct cpu_watch_ops {
 	/* Returns a descriptor that counts as long as the CPU's events live, opened with
 	 * PERF_FORMAT_TOTAL_TIME_ENABLED, or -1 if the CPU is not sampled. */

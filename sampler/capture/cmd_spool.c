@@ -351,7 +351,7 @@ static double ratio_of(uint64_t a, uint64_t b)
 	return b ? (double)a / (double)b : 0;
 }
 
-/* What `stats` tells: the bytes by kind of record, and how the stacks end. */
+/* The figures that `stats` tells: the bytes by kind of record, and how the stacks end. */
 struct spool_facts {
 	struct spool_stats bytes;
 	uint64_t ends[SPOOL_END_COUNT];

@@ -8,7 +8,7 @@
  */
 #include "err.h"
 
-/* What the refused call needs. */
+/* The rights that the refused call needs. */
 enum perf_rights_need {
 	PERF_RIGHTS_BPF,  /* CAP_BPF and CAP_PERFMON, for a BPF program */
 	PERF_RIGHTS_PERF, /* CAP_PERFMON, for an event */

@@ -34,7 +34,7 @@ struct version {
 	struct timespec mtime, ctime;
 };
 
-/* What a worker sends to the helper, up to the last row used. */
+/* A worker sends this to the helper, up to the last row used. */
 struct answer {
 	int32_t rc;
 	bool is_version_known;

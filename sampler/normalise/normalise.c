@@ -7,7 +7,7 @@
 #include "normalise_priv.h"
 #include "perf_ring.h"
 
-/* How long a sample waits for the helper. The answer comes within two polls, unless the machine is
+/* A sample waits this long for the helper. The answer comes within two polls, unless the machine is
  * so busy that the helper does not run. */
 #define PENDING_SAMPLE_NS UINT64_C(2000000000)
 

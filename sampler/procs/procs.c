@@ -169,7 +169,7 @@ static void on_fork(struct procs *ps, const struct event *e)
 	p->is_partial = parent->is_partial;
 	p->agreed = parent->agreed; /* it holds as long as readings of the child find the same */
 	p->scan_cost_ns = parent->scan_cost_ns;
-	/* What was read of the parent after the fork does not hold for the child. */
+	/* Mappings read of the parent after the fork do not hold for the child. */
 	if (e->time_ns >= parent->read_ns) {
 		mappings_unref(p->maps);
 		p->maps = mappings_ref(parent->maps);
@@ -344,7 +344,7 @@ const struct mapping *procs_find(const struct proc *p, uint64_t pc)
 		return NULL;
 	if (m->told_ns + EVENT_HINT_AHEAD_NS == p->at_ns)
 		return m;
-	/* What was told before the loss may be outdated, if nobody read the process since. */
+	/* A mapping told before the loss may be outdated, if nobody read the process since. */
 	if (p->is_disputed || (m->told_ns < p->lost_ns && p->read_ns == PROCS_UNREAD))
 		return NULL;
 	return p->is_gone || procs_is_program(p, m->module) ? m : NULL;

@@ -123,7 +123,7 @@ struct proc {
 	bool is_disputed; /* two files were at one place while records were missing */
 };
 
-/* How /proc is read: by procscan_read() and its siblings, or by functions of a test with the same
+/* The functions that read /proc: procscan_read() and its siblings, or those of a test with the same
  * contracts. */
 struct procs_source {
 	int (*scan)(void *ctx, uint32_t pid, struct modules *modules, size_t most,

@@ -24,7 +24,7 @@ void procs_look_again(struct procs *ps, struct proc *p, const struct event *e);
 void procs_poll_reading(struct procs *ps);
 
 /*
- * How many readings must agree (procs.h), at first and at most. While records are lost a process is
+ * So many readings must agree (procs.h), at first and at most. While records are lost a process is
  * read two to ten times a second, so 8 readings take about PROCS_STEADY_NS. With 64, a program that
  * opens a library now and then has no names for some ten seconds after it.
  */

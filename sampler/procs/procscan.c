@@ -33,7 +33,7 @@ enum {
 	PROCMAP_COVERING_OR_NEXT = 0x10,
 };
 
-/* How many threads are tried for the mappings when the first one has ended. */
+/* When the first thread has ended, this many others are tried for the mappings. */
 #define TASKS_ASKED 64
 
 struct scan {

@@ -69,7 +69,7 @@ static uint64_t mono_now_ms(void)
 	return io_mono_ns() / NS_PER_MS;
 }
 
-/* How this process was started, to start it anew. */
+/* The arguments of this process, to start it anew. */
 struct ship_start {
 	int argc;
 	char **argv;

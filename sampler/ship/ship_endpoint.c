@@ -11,7 +11,7 @@
 
 /* Time limit of a watch, for the network: the service reports tables that exist at once. */
 #define WATCH_MS  1000
-/* How long to wait for a connection to one of several servers before the next one is tried. */
+/* A connection to one of several servers is awaited this long before the next one is tried. */
 #define SEEK_MS   100
 #define NS_PER_MS UINT64_C(1000000)
 

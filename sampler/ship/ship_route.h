@@ -17,7 +17,7 @@ enum {
 	SHIP_ROUTE_SERVER_LEN = SERVER_NAME_LEN,
 };
 
-/* How long another server than the first is used before the first is tried again. */
+/* Another server than the first is used this long before the first is tried again. */
 #define SHIP_ROUTE_STAY_NS UINT64_C(60000000000)
 
 struct ship_route {

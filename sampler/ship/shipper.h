@@ -44,15 +44,15 @@ struct shipper_options {
 	uint32_t timeout_ms; /* of one call; 0: 10,000 */
 };
 
-/* How often `watch` is asked. */
+/* The time between two calls of `watch`. */
 #define SHIPPER_WATCH_NS UINT64_C(10000000000)
 
 /* If new answers lack names that a batch at the sink has (a table was evicted meanwhile), the batch
  * stays as it is, and is tried again after this time. */
 #define SHIPPER_PUT_OFF_NS UINT64_C(3600000000000)
 
-/* How long a batch waits for tables that the service is making, and how long batches are delivered
- * without waiting after such a wait was in vain; see shipper_step(). */
+/* A batch waits this long for tables that the service is making; after a wait in vain, batches are
+ * delivered without waiting for the longer time. See shipper_step(). */
 #define SHIPPER_BUILDING_NS      UINT64_C(30000000000)
 #define SHIPPER_BUILDING_REST_NS UINT64_C(600000000000)
 

@@ -10,7 +10,7 @@
 #include "ship_lanes.h"
 #include "shipper.h"
 
-/* What one thread needs to deliver one batch. */
+/* The working state of a thread that delivers a batch. */
 struct work {
 	void *call_ctx;     /* borrowed; the first argument of shipper_options.call() */
 	struct arena arena; /* requests of the batch */

@@ -33,7 +33,7 @@ struct spool_tally {
 	struct spool_ship_ends ship;
 };
 
-/* What the disk side did so far. */
+/* The account of the disk side since the start. */
 struct spool_disk_state {
 	bool is_failing;   /* nothing can be stored now, as the last error says */
 	uint64_t given_up; /* the newest segment that cannot be appended to any more; 0: none */

@@ -332,8 +332,8 @@ static bool is_due(const struct spool_disk *d, uint64_t last_ns)
 	return spool_disk_now_ns(d) - last_ns >= d->limits.sync_ns - early_ns;
 }
 
-/* What is appended to a removed file is lost with this process, and without this check that would
- * go on until the segment is full. */
+/* Bytes appended to a removed file are lost with this process, and without this check that would go
+ * on until the segment is full. */
 void spool_disk_look_for_segment(struct spool_disk *d)
 {
 	char name[SPOOL_NAME_MAX];

@@ -198,7 +198,7 @@ struct spool_disk_account_more {
 	 */
 	uint64_t segment, end;
 	uint64_t run_stored; /* samples stored in the last run up to there */
-	/* How often the shipper that the capturer starts ended by itself in the last run; the
+	/* The number of times that the shipper of the capturer ended by itself in the last run; the
 	 * status of the last end, as from waitpid(2), and its Unix time in ns. */
 	uint64_t ship_ended, ship_status, ship_ended_ns;
 };

@@ -272,7 +272,7 @@ static int next_in_segment(struct spool_reader *r, bool finished, size_t max_sam
 	r->damaged_before = r->cursor.damaged_len;
 	rc = fill_slice(r, finished, max_samples, err);
 	if (rc < 0) {
-		/* What this batch took is not lost: the segment is read again next time. */
+		/* Nothing that this batch took is lost: the segment is read again next time. */
 		close_reader_segment(r);
 		r->segment--;
 		return rc;

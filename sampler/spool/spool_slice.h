@@ -18,8 +18,8 @@ struct spool_slice {
 		maps[SPOOL_TABLE_COUNT];        /* row of the segment -> index + 1, 0: not in it */
 	uint32_t damaged_stack, damaged_string; /* index + 1 */
 	size_t frame_count;                     /* of stacks, except the late ones below */
-	/* What late names add is counted apart, because where a batch ends must not depend on it.
-	 */
+	/* Stacks and locations that late names add are counted apart, because where a batch ends
+	 * must not depend on it. */
 	struct intern late_stack_keys, late_location_keys;
 	struct spool_rows late_stack_rows, late_location_rows; /* uint32_t */
 	size_t late_frames, late_locations, late_strings;

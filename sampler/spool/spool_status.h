@@ -31,7 +31,7 @@ struct spool_status {
 	uint64_t oldest_ns; /* of the first sample that is not acknowledged; 0: none */
 	uint64_t ack_ns;    /* of the last acknowledgement; 0: none */
 
-	/* What the shipper tells about itself; all empty if it tells nothing. */
+	/* The shipper tells this about itself; all is empty if it tells nothing. */
 	struct {
 		char state[16], server[256], why[480];
 		uint64_t unix_ns, samples, batches, again, waiting, forgotten;

@@ -9,7 +9,7 @@
 #include "rsym.h"
 #include "table_build.h"
 
-/* What the worker reported about the table it made. */
+/* The worker's report about the table it made. */
 struct build_said {
 	const struct build_report *report;
 	const struct buf *missing; /* untrusted bytes, as table_build.h describes them */

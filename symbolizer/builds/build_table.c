@@ -189,7 +189,7 @@ static int put_binary(const struct build_env *env, const struct build_job *job,
 	};
 	int rc;
 
-	/* Of several files that make one table, the first that made a table gives the name. */
+	/* If several files make one table, the first that made a table gives the name. */
 	if (old)
 		meta = *old;
 	if (begin && (!old || !old->report || begin->replace || displaces_host(begin, old))) {

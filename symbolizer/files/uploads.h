@@ -22,7 +22,7 @@
 #include "rawstack/v1/binaries.pb-c.h"
 #include "store.h"
 
-/* How long an id belongs to one upload, counted over all uploads of it that follow each other;
+/* An id belongs to one upload for this long, counted over all uploads of it that follow each other;
  * after that others go on beside it. It is less than the minute for which `rawstack push` asks
  * again. */
 #define LIMIT_UPLOAD_ALONE_NS LIMIT(30000000000)
@@ -49,7 +49,7 @@ enum upload_state {
 	UPLOAD_RUNNING,
 };
 
-/* How many bytes an upload had at a moment of the monotonic clock. */
+/* The bytes that an upload had at a moment of the monotonic clock. */
 struct upload_mark {
 	int64_t at_ns;
 	uint64_t received;
@@ -270,7 +270,7 @@ struct upload_shown {
 /* Fills at most max rows, those that are built first, then the queue. Returns how many. */
 size_t uploads_show(struct uploads *u, struct upload_shown *rows, size_t max);
 
-/* How long the parts of an upload's way took, each counted when it ends. */
+/* The times that the parts of an upload's way took, each counted when it ends. */
 struct uploads_times {
 	struct histogram receiving; /* from its first Begin to Finish */
 	struct histogram waiting;   /* from there until a builder takes it, at the first time */

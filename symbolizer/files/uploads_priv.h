@@ -9,7 +9,7 @@
 #include "limits.h"
 #include "uploads.h"
 
-/* What is remembered of a dropped upload, for the next one of its id. */
+/* A dropped upload leaves this for the next one of its id. */
 struct upload_ended {
 	struct build_id id;
 	struct upload_series series;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_HTTP_ADDRESS_H
 #define RAWSTACK_HTTP_ADDRESS_H
-/* Where the HTTP port listens, and who is on this machine. Internal to the room. */
+/* Finds the address that the HTTP port listens on, and says who is on this machine. Internal to the
+ * room. */
 #include <netinet/in.h>
 #include <sys/socket.h>
 

@@ -2,7 +2,7 @@
 #ifndef RAWSTACK_HTTP_PAGES_H
 #define RAWSTACK_HTTP_PAGES_H
 /*
- * What the HTTP port of the service answers: /metrics, /healthz, /readyz and /status. It answers
+ * The pages of the service's HTTP port: /metrics, /healthz, /readyz and /status. It answers
  * from before the store is opened, which may take minutes, until the last call has ended.
  */
 #include "err.h"

@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_RETAIN_RULES_H
 #define RAWSTACK_RETAIN_RULES_H
 /*
- * What an operator says about how long tables stay, as text and as a struct. A rule is a bound and
- * whatever narrows it:
+ * The rules of an operator about how long tables stay, as text and as a struct. A rule is a bound
+ * and whatever narrows it:
  *
  *	age 90d                        not uploaded for so long
  *	unused 30d label env=dev       not asked for for so long, of those with this label

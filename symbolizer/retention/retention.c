@@ -24,7 +24,7 @@ struct victims {
 	size_t count, cap;
 };
 
-/* What a round finds out for one rule. */
+/* The findings of a round for one rule. */
 struct rule_state {
 	uint64_t found;        /* count: tables that it selects */
 	struct victims oldest; /* count: a heap; the first one was used last of them */
@@ -274,7 +274,7 @@ static void end_round(struct retention *r)
 {
 	bool has_releases = false;
 
-	/* What one rule takes, another need not take: it counts again in the next round. */
+	/* A table that one rule takes, another need not take: it counts again in the next round. */
 	for (size_t i = 0; i < r->rules.count && !r->wants_round; i++)
 		if (r->rules.list[i].bound == RETAIN_COUNT)
 			r->wants_round = take_excess(r, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the service is, for probes and for people. */
+/* Tells the state of the service, to probes and to people. */
 #include "io.h"
 #include "limits.h"
 #include "service_priv.h"

@@ -26,7 +26,7 @@ struct watch_event {
 	bool is_alias; /* `id` is an alias: for watches that name it, not for those of all ids */
 };
 
-/* Who watches, and where events go. */
+/* The client of a watch, and the functions that take its events. */
 struct watch_reader {
 	uint32_t client; /* a number for the caller; places are shared between clients */
 	void *arg;       /* for the functions, which are called with a lock held: they must neither

@@ -45,7 +45,7 @@ struct reply_names {
 	uint32_t first_string, first_function;
 	struct id_map plain_ids; /* string -> row, for names that come from no table */
 
-	/* What was prepared. A place is a function in a file. */
+	/* The prepared part. A place is a function in a file. */
 	struct intern numbers;   /* numbers of tables */
 	struct id_map place_ids; /* (table, function), file -> place */
 	struct reply_place *places;

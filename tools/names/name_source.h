@@ -8,7 +8,7 @@
  */
 #include "profile.h"
 
-/* What a source knows of a binary. */
+/* A source's knowledge of a binary. */
 struct name_status {
 	const char *status; /* "missing", "ready", ...: a stable word; NULL: not asked */
 	const char *reason; /* one line, or "" */
