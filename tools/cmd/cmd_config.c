@@ -59,7 +59,7 @@ static void put_setting(struct buf *out, const struct server_settings *s, const 
 	json_key_cstr(out, "name", name);
 	json_key_cstr(out, "value", v ? v->text : usual ? usual : "");
 	json_key_cstr(out, "source", sources[source]);
-	if (source == CONFIG_FILE) {
+	if (v && source == CONFIG_FILE) {
 		json_key_cstr(out, "file", s->path);
 		json_key_number(out, "line", v->line);
 	}
