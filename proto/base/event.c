@@ -7,13 +7,12 @@
 #include <string.h>
 
 #include "io.h"
-#include "limits.h"
 #include "utf8.h"
 
 /* Lines of one kind that may come at once, and then in a second: eight kinds of 300 bytes are at
  * most 420 MB a day. */
-#define LIMIT_EVENT_BURST LIMIT(100)
-#define LIMIT_EVENT_RATE  LIMIT(2)
+#define LIMIT_EVENT_BURST UINT64_C(100)
+#define LIMIT_EVENT_RATE  UINT64_C(2)
 
 enum {
 	VALUE_LEN = 240, /* bytes of one value as it is written */

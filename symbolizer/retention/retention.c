@@ -312,7 +312,7 @@ static bool judge_table(struct retention *r, const Rawstack__V1__Binary *m, uint
 			struct victim *v, uint64_t now_ns)
 {
 	const struct release_key key = {m->name.data, m->version.data, m->name.len, m->version.len};
-	bool selected[RETAIN_RULES];
+	bool selected[RETAIN_RULES] = {false};
 
 	for (size_t i = 0; i < r->rules.count; i++) {
 		selected[i] = retain_rule_selects(&r->rules.list[i], m);
