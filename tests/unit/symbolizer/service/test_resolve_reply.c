@@ -65,12 +65,14 @@ static void init_columns(Rawstack__V1__SymbolizedBatch *b, Rawstack__V1__Functio
 static Rawstack__V1__ResolveReply *send_reply(const Rawstack__V1__SymbolizedBatch *columns,
 					      size_t count, bool as_text, size_t *ret_len)
 {
-	Rawstack__V1__ResolveRequest request = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
-	Rawstack__V1__ResolveReply reply = RAWSTACK__V1__RESOLVE_REPLY__INIT, *got;
+	Rawstack__V1__ResolveRequest request;
+	Rawstack__V1__ResolveReply reply, *got;
 	uint8_t id[] = {1, 2, 3};
 	uint8_t *packed;
 	struct err err;
 
+	rawstack__v1__resolve_request__init(&request);
+	rawstack__v1__resolve_reply__init(&reply);
 	request.addresses = addresses;
 	request.n_addresses = count;
 	request.want_text = as_text;
