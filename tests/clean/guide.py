@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """README's guide for one service and two hosts, with the certificates that symbolizer/CERTIFICATES.md makes;
 `guide.py FOLDER` writes both into a folder: the certificates, and a file `lines` of HOST<tab>COMMAND."""
@@ -8,6 +9,7 @@ import shutil
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from readme_commands import blocks_of  # noqa: E402
 from steps import CLONE, shown, started, succeed, wait_until  # noqa: E402
